@@ -80,7 +80,8 @@ def test_what_a_build_may_replace_is_copied_before_inputs_are_tried() -> None:
 def test_the_names_of_the_kernel_are_read_before_a_reader_has_its_limits(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A reader has not the memory for a machine."""
+    """A process that reads an input has too little memory to run a machine, which would print the
+    kernel's names. So the names are stored before."""
     known = {field.name for field in dataclasses.fields(catalogue.Known)}
     names: dict[str, object] = {name: {} for name in known - {"drives"}}
     monkeypatch.setattr(catalogue, "KEPT", tmp_path)
@@ -109,7 +110,8 @@ def test_calls_with_any_arguments_are_made_and_a_failure_is_found(
 
 
 def plain_load(path: Path) -> tuple[Any, str]:
-    """Return an experiment's values as a reader would that forgets what can be wrong with them."""
+    """Return the values and the text of an experiment's file without checking them, as a reader
+    with a fault would."""
     text = path.read_text(encoding="utf-8")
     return tomllib.loads(text), text
 
@@ -124,6 +126,7 @@ def always(error: BaseException) -> bool:
     return True
 
 
+# By target: a module, a function of it, and what replaces the function.
 FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "traces": (stream, "take_bad_line", forget_bad_lines),
     "archives": (submission, "is_host_fault", always),

@@ -83,7 +83,7 @@ NOT_RUN = {
     "setup": "installs: test_setup.py",
     "check": "needs all that the tests need",
 }
-# A command that says that something is to be made first, and ends with an error.
+# Commands that end with an error where nothing is built, and what they say is to be made first.
 REFUSES = {"agree": "experiment", "report": "experiment"}
 SOME = ("version",)  # test_newlab.py makes a lab in the tree that is built
 

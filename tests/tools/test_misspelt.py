@@ -21,6 +21,7 @@ from sluice.experiment.result import BadResult
 from sluice.host import nearest
 from sluice.host.paths import ROOT
 
+# A goal of the Makefile, and the text behind ## that names its variables.
 TAKES = re.compile(r"^[a-z][a-z_.-]*:.*?## (.*)$", re.M)
 
 # Checked before anything is installed or built: what is typed behind `make`, and what was meant.
@@ -133,7 +134,8 @@ def test_a_command_names_the_nearest(
 
 
 def test_files_name_the_nearest(tmp_path: Path) -> None:
-    """Labs' files, late.csv, the book's pages: what their own tests do not try."""
+    """Names in a lab's files, in late.csv and in the book's pages are misspelt, where the tests of
+    those files do not do so."""
     elevator = lab.find_lab("elevator")
     with pytest.raises(lab.BadLab, match='no group ries; did you mean "rise"'):
         lab.check_group_names(elevator, tmp_path, ["ries"])

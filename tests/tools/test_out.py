@@ -18,11 +18,13 @@ EXPERIMENT = ("mogul-4.1-fast", "--size", "quick", "--run", "1")
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
+    """Return a file, which is no folder, so nothing can be written below it."""
     (tmp_path / "file").write_text("kept")
     return tmp_path / "file"
 
 
 def never(*_: object, **__: object) -> None:
+    """Fail, because the work of a command was begun."""
     raise AssertionError("the work was begun")
 
 
@@ -51,9 +53,10 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path, f
         (example, "expected_texts", ("lab", "example", "elevator")),
     ],
 )
-def test_a_command_refuses_it_before_its_work(
+def test_a_command_refuses_such_a_place_before_its_work(
     monkeypatch, capsys, file: Path, module, work: str, words: tuple[str, ...]
 ) -> None:
+    """work: the function of the module that does the command's work."""
     monkeypatch.setattr(module, work, never)
     assert enter(*words, "--out", f"{file}/below") == 2
     said = capsys.readouterr()
@@ -73,7 +76,7 @@ def test_a_bundle_is_not_made_where_nothing_can_be_written(file: Path) -> None:
         assert done.stderr.count("\n") == 1
 
 
-def test_a_matrix_refuses_it_before_its_work(monkeypatch, capsys, file: Path) -> None:
+def test_a_matrix_refuses_such_a_place_before_its_work(monkeypatch, capsys, file: Path) -> None:
     monkeypatch.setattr(matrix, "requested_loads", never)
     assert enter("dev", "matrix", "mogul-4.1-fast", "--out", file / "below") == 2
     said = capsys.readouterr()

@@ -20,6 +20,7 @@ ORDER = list(read_architecture()["packages"])
 
 
 def modules(package: str) -> list[Path]:
+    """Return the modules of a package."""
     return sorted((ROOT / package).rglob("*.py"))
 
 
@@ -36,7 +37,8 @@ def list_imports(path: Path) -> Iterator[str]:
         yield from (name for name in names if name.startswith(tuple(f"{top}." for top in TOPS)))
 
 
-def test_the_data_list_every_package() -> None:
+def test_architecture_toml_lists_every_package() -> None:
+    """Above the packages only sluice/api.py and the files __init__.py may stand."""
     found = [path.parent for top in TOPS for path in (ROOT / top).glob("*/__init__.py")]
     assert sorted(ORDER) == sorted(path.relative_to(ROOT).as_posix() for path in found)
     above = {
@@ -45,8 +47,9 @@ def test_the_data_list_every_package() -> None:
     assert above == {"sluice/api.py", *(f"{top}/__init__.py" for top in TOPS)}
 
 
-def test_a_run_is_made_again_without_what_takes_long_to_load() -> None:
-    """`sluice debug` is at its prompt in a second or two; NumPy and rich would take half of one."""
+def test_sluice_debug_loads_neither_numpy_nor_rich() -> None:
+    """`sluice debug` is at its prompt in a second or two. To load these packages would take half a
+    second more."""
     verb = "sluice.cli.verbs.debug, sluice.debug.stop, sluice.debug.stored_run"
     said = f"import sys, {verb}; print({{'numpy', 'rich'}} & set(sys.modules))"
     done = subprocess.run(

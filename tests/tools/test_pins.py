@@ -39,7 +39,8 @@ CONTAINS = {m[1]: m[2].split() for m in re.finditer(r"^    (\w+)\) echo ([\w ]+)
 PIN = re.compile(
     r"^([\w.-]+)==(\S+)(?: ; [^\n]*)? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.M
 )
-# glibc 2.36 and 2.41 of Debian 12 and 13 take wheels for all older ones.
+# Versions of glibc in the names of wheels. Debian 12 and 13 have 2.36 and 2.41, which run wheels
+# for all older versions.
 GLIBC = ("2014", "_2_17", "_2_24", "_2_26", "_2_27", "_2_28", "_2_31", "_2_34", "_2_35")
 OLDEST = "3.11.0"
 HOSTS = [
@@ -47,7 +48,7 @@ HOSTS = [
     for version in (OLDEST, "3.11.2", "3.12.0", "3.13.5", "3.14.0")
     for processor in ("x86_64", "aarch64")
 ]
-SOME = [(OLDEST, "x86_64"), ("3.14.0", "aarch64")]
+SOME = [(OLDEST, "x86_64"), ("3.14.0", "aarch64")]  # those that are asked for without FULL=1
 
 
 def pins(group: str) -> dict[str, tuple[str, set[str]]]:
@@ -122,6 +123,7 @@ def test_each_pin_is_a_version_that_pyproject_allows() -> None:
         assert wanted.specifier.contains(version), f"{text}: the pin is {version}"
 
 
+# A lock as uv writes it: pins, and by which package or group each is needed.
 A_LOCK = """\
 one==1.0 \\
     --hash=sha256:11
@@ -169,19 +171,20 @@ def list_imports(path: Path) -> list[str]:
     """Return the modules that a module imports when it is loaded: not within functions, not for
     types."""
 
-    def of(node: ast.AST) -> Iterator[str]:
+    def find_imports(node: ast.AST) -> Iterator[str]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Import | ast.ImportFrom):
                 yield from names_in(child)
             elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 continue
             elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                yield from of(child)
+                yield from find_imports(child)
 
-    return list(of(ast.parse(path.read_text())))
+    return list(find_imports(ast.parse(path.read_text())))
 
 
 def file_of(module: str) -> Path | None:
+    """Return the file of a module of the tree, or None."""
     path = ROOT / module.replace(".", "/")
     return next((p for p in (path.with_suffix(".py"), path / "__init__.py") if p.exists()), None)
 

@@ -1,7 +1,13 @@
 """Bounded proofs of policies (tools/prove): a harness proves something only if every claim holds
 and its runs get where the claims are; and a planted fault in a policy of each kind is found.
 
-Those that need CBMC skip where nobody has fetched it (tools/fetch_cbmc.sh build/cbmc).
+A harness is a program in C that calls a policy's hooks with any values for a few steps. The checker
+CBMC decides each of its claims: SUCCESS if it holds in all runs, FAILURE if not. A line marked
+REACHED is a claim that must fail, which shows that some run gets there. `judge` turns CBMC's
+results into a verdict: proved, refuted, undecided, empty (nothing was claimed or reached) or
+broken.
+
+Tests that need CBMC are skipped where nobody has fetched it (tools/fetch_cbmc.sh build/cbmc).
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +28,7 @@ LIMIT_S = 30  # of a processor; each takes some seconds
 
 
 def claim(text: str, status: str, of: str = "try_step.assertion.1") -> dict[str, Any]:
-    """Return CBMC's result for a property."""
+    """Return a result of CBMC: the text of a claim, its status, and the name of its property."""
     return {"property": of, "description": text, "status": status}
 
 
@@ -39,6 +45,8 @@ def test_only_the_success_of_every_claim_is_a_proof() -> None:
 
 
 def test_a_limit_of_the_harness_refutes_nothing() -> None:
+    """A claim that begins with "harness:" is about the harness. If it fails, no other failure
+    counts."""
     small = claim("harness: the region is large enough", "FAILURE")
     verdict = judge([claim("breaks", "FAILURE"), small, REACHED])
     assert verdict.state == checker.UNDECIDED
@@ -46,6 +54,7 @@ def test_a_limit_of_the_harness_refutes_nothing() -> None:
 
 
 def test_a_proof_has_a_claim_and_a_line_that_is_reached() -> None:
+    """The second argument of judge lists lines that need not be reached."""
     assert judge([]).state == checker.EMPTY
     assert judge([REACHED]).state == checker.EMPTY
     assert judge([claim("holds", "SUCCESS")]).state == checker.EMPTY
@@ -55,11 +64,13 @@ def test_a_proof_has_a_claim_and_a_line_that_is_reached() -> None:
     assert judge(missed, ["the end"]).state == checker.EMPTY
 
 
-def test_a_line_that_is_never_reached_may_not_be_reached() -> None:
+def test_a_line_that_is_said_to_be_never_reached_and_is_reached_is_a_fault() -> None:
     assert judge([claim("holds", "SUCCESS"), REACHED], ["the end"]).state == checker.BROKEN
 
 
 def test_a_loop_that_was_cut_proves_nothing() -> None:
+    """CBMC runs loops a limited number of times. A failed "unwinding assertion" says that a loop
+    needs more. A claim that fails all the same is refuted."""
     cut = claim("unwinding assertion loop 0", "FAILURE", "main.unwind.0")
     assert judge([claim("holds", "SUCCESS"), REACHED, cut]).state == checker.UNDECIDED
     broken = claim("breaks", "FAILURE")
@@ -75,6 +86,8 @@ def test_a_formula_that_is_too_large_for_memory_refutes_nothing() -> None:
 
 
 def test_promises_are_of_policies_that_there_are() -> None:
+    """Each update policy promises an age, and each scheduler how often a request is overtaken; or a
+    reason says why it does not."""
     known = set(command.list_policies())
     for kind, rows in checker.load_promises().items():
         assert {(kind, name) for name in rows} <= known
@@ -87,6 +100,8 @@ def test_promises_are_of_policies_that_there_are() -> None:
 
 
 def test_what_makes_a_source_simpler_stands_in_it() -> None:
+    """For a proof, a policy's row may replace texts of its source, such as a size. The texts must
+    be there, and no line may move."""
     for kind, rows in checker.load_promises().items():
         for name, promise in rows.items():
             text = (ROOT / "policies" / kind / f"{name}.c").read_text(encoding="utf-8")
@@ -98,6 +113,8 @@ def test_what_makes_a_source_simpler_stands_in_it() -> None:
 
 
 def test_each_structure_of_an_array_becomes_an_object() -> None:
+    """CBMC reasons faster about single objects than about an array, so split_array replaces an
+    array by objects and a function that chooses one of them."""
     text = "static struct {\n    u64 n;\n} parts[PARTS];\nu64 f(u64 i) { return parts[of[i]].n; }"
     split = checker.split_array(text, "parts", 2)
     assert "parts[" not in split
@@ -125,7 +142,8 @@ def test_a_part_of_the_library_that_has_a_model_needs_no_source() -> None:
 def test_fewer_values_are_tried_where_there_are_tunables(
     policy: str, tried: list[str], proved: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The defaults are too short for a few steps, and the few least values are not."""
+    """A proof is tried with any values of the tunables (ANY), then with their defaults, then with
+    the few least values (FEW), until one succeeds. Here only the last does."""
     first = PLANS["update"].steps[0]
     seen: list[Attempt] = []
     states = {checker.ANY: checker.UNDECIDED, checker.DEFAULT: checker.EMPTY}
@@ -215,7 +233,8 @@ def cbmc() -> Path:
 
 @dataclass(frozen=True)
 class Fault:
-    """A change of a policy, and a part of the claim that it must break."""
+    """A change of a policy's source, a part of the claim that it must break, and after how many
+    steps."""
 
     old: str
     new: str
@@ -280,8 +299,8 @@ QUICK = ("order/sync", "write/throttled", "prefetch/oneblock", "update/pu", "sch
 def test_a_proof_whose_runs_get_nowhere_is_empty(
     name: str, cbmc: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing can be assumed that is false: then every claim holds, and the line that must be
-    reached is not."""
+    """The assumption "false" is added to the policy's row. Then no run is possible, so every claim
+    holds. The verdict is still no proof, because no run gets to the line that must be reached."""
     kind, policy = name.split("/")
     source = ROOT / "policies" / f"{name}.c"
     unwind = PLANS[kind].unwind

@@ -1,4 +1,8 @@
-"""An experiment beside a build gives the results that it gives alone."""
+"""An experiment gives the same results if the tree is built anew while it runs.
+
+Its runs use the kernel that was there at its beginning. A shell script in the place of QEMU holds
+the first run back until the kernel has been changed and built.
+"""
 
 import os
 import subprocess
@@ -22,22 +26,24 @@ case "$*" in
 esac
 exec qemu-system-riscv64 "$@"
 """
-SLOWER = ("clock_spend(cost_ns(", "clock_spend(2 * cost_ns(")  # copying, in a file of its own
+# A change of kernel/measure/cost.c that doubles the cost of computing.
+SLOWER = ("clock_spend(cost_ns(", "clock_spend(2 * cost_ns(")
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a built copy of the tree."""
     return copy_of_tree(tmp_path_factory.mktemp("rebuild"))
 
 
 def command(tree: Path, folder: str) -> list[str]:
-    """Make the experiment, one run at a time."""
+    """Return the command line that makes the experiment in a folder, one run at a time."""
     options = ["--jobs=1", "--no-report", "--engine=machine", f"--folder={tree / folder}"]
     return [f"{tree}/bin/sluice", "experiment", "run", *options, f"{tree}/two.toml"]
 
 
 def wait_for(path: Path, process: subprocess.Popen) -> None:
-    """Until there is the file, or the process has ended."""
+    """Wait until the file is there. Fails if the process ends before."""
     while not path.exists():
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.1)
@@ -61,6 +67,7 @@ def test_an_experiment_beside_a_build_gives_the_bytes_that_it_gives_alone(tree: 
         assert running.wait(HANG_S) == 0
     alone, beside = (tree / name / "two/results.jsonl" for name in ("alone", "beside"))
     assert beside.read_bytes() == alone.read_bytes()
+    # The same command now makes its runs with the new kernel, whose results differ.
     subprocess.run(command(tree, "beside"), cwd=tree, check=True, timeout=HANG_S)
     for old, new in zip(result.read(alone), result.read(beside), strict=True):
         assert old["key"] != new["key"] and old["kernel"] != new["kernel"]

@@ -10,7 +10,7 @@ from sluice.host.paths import ROOT
 
 pytestmark = pytest.mark.check
 
-WORDS = {"ARCHITECTURE.md": 1500, "CONTRIBUTING.md": 2000}
+WORDS = {"ARCHITECTURE.md": 1500, "CONTRIBUTING.md": 2000}  # at most
 HEADINGS = ["Added", "Changed", "Fixed"]  # of a release, as Keep a Changelog has them
 ENTRIES = 10  # of a release, about
 PAGES = sorted((ROOT / "book/pages/decisions").glob("[!i]*.md"))

@@ -1,4 +1,10 @@
-"""Finding the cross tools under the names of several systems, and saying what to install there."""
+"""tools/setup.sh and tools/find_tool.sh find the cross compiler and other tools under the names of
+several systems, say what to install, and install Python packages.
+
+The fixture `scripts` is a folder with copies of both scripts and a folder bin/, which is all of
+PATH. A test adds programs there, which are shell scripts that do nothing. `complete` has all that
+setup.sh looks for, with a Python that only pretends to install packages.
+"""
 
 import re
 import shutil
@@ -10,6 +16,7 @@ import pytest
 
 from sluice.host.paths import ROOT
 
+# A gdb that knows RISC-V.
 KNOWS_RISCV = """echo 'The target architecture is set to "riscv:rv64".'"""  # such a gdb
 SCRIPTS = ("setup.sh", "find_tool.sh")
 PREFIXES = ["riscv64-unknown-elf-", "riscv64-elf-", "riscv64-linux-gnu-"]
@@ -38,6 +45,7 @@ def add(tree: Path, name: str, does: str = "") -> None:
 
 
 def run(tree: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script of the tree by sh, with the tree's bin/ as PATH and these variables."""
     line = ["/bin/sh", *words]
     env = {"PATH": str(tree / "bin"), "HOME": str(tree / "home"), **variables}
     return subprocess.run(line, cwd=tree, env=env, capture_output=True, text=True)
@@ -201,7 +209,7 @@ ASKS = {
     "grade": {"qemu-system-misc", "python3", "python3-venv", "e2fsprogs", "bubblewrap"},
     "measure": {"qemu-system-misc", "python3", "python3-venv", "e2fsprogs", "strace"},
 }
-OF_TESTS = {"gdb-multiarch", "bubblewrap", "blktrace"}
+OF_TESTS = {"gdb-multiarch", "bubblewrap", "blktrace"}  # that only the tests need
 
 
 def missing_packages(tree: Path, group: str) -> set[str]:
@@ -264,6 +272,7 @@ def test_python_alone_installs_no_package(complete: Path) -> None:
     assert not (complete / "installed").exists()
 
 
+# Names of folders with characters that a shell takes for more than letters.
 ODD = ["plain", "a b", "it's", 'say "x"', "$HOME", "back\\\\slash", "ä%,;"]
 
 

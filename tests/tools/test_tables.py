@@ -1,6 +1,7 @@
 """Every table that a command prints fits the terminal, and sluice/experiment/aligned.py makes it.
 
-The tables are drawn from figures that are made up, with long names, at several widths.
+Each function render_... returns a table as a command prints it, from figures that are made up and
+names that are long. A test calls all of them at several widths of the terminal.
 """
 
 import ast
@@ -43,10 +44,11 @@ WIDTHS = [40, 60, 80]
 WORDS = ("as the paper", "differs", "NOT SO", "not decided")
 LONG = "a solution whose name is as long as names of solutions are"
 TEXT = "Words that say at length what went on, so that they do not fit a line of any terminal. "
-MOST = 123_456_789.012
+MOST = 123_456_789.012  # a long figure
 
 
 def names(count: int) -> list[str]:
+    """Return so many long names."""
     return [f"{LONG}, of number {n}" for n in range(count)]
 
 
@@ -129,6 +131,8 @@ def render_why() -> str:
 
 
 def graded(picture: str = "") -> Record:
+    """Return the record of a grading in which a test failed; its report may have a picture of
+    letters."""
     group = GroupResult("arrivals", TEXT, True, 0, 12.5)
     came = {"expected": TEXT, "came": TEXT, "picture": picture}
     test = record.Outcome("arrivals", LONG.replace(" ", "_"), TEXT, False, 0, 12.5, **came)
@@ -218,6 +222,7 @@ def test_a_table_fits_the_terminal(
 ) -> None:
     monkeypatch.setattr(printing, "line_width", lambda: width)
     monkeypatch.setattr(printing, "terminal_width", lambda: width)
+    # Parameters of a render function are fixtures.
     asked = table.__code__.co_varnames[: table.__code__.co_argcount]
     lines = table(**{name: request.getfixturevalue(name) for name in asked}).splitlines()
     assert lines
@@ -226,6 +231,8 @@ def test_a_table_fits_the_terminal(
 
 
 def test_a_growing_table_has_every_figure_at_every_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that is printed row by row cannot know its columns' widths. On a narrow terminal a
+    row takes several lines, and each figure has its column's name."""
     figures = ["11", "222", "3333", "44444", "555555", "FAILED"]
     for width in (*WIDTHS, 200):
         monkeypatch.setattr(printing, "line_width", lambda width=width: width)
@@ -273,7 +280,7 @@ def test_the_list_of_goals_fits_the_terminal(columns: int) -> None:
     assert all(line.startswith("make ") for line in plain.splitlines())
 
 
-# Files that pad text and print no table by that.
+# Files that pad text to a width and print no table by that; what they pad.
 PADDED = {
     "tools/gdb/sluice.py": "gdb has a pager, and no package of ours",
     "sluice/debug/narrative.py": "sentences behind a figure, which printing.filled folds",

@@ -1,4 +1,9 @@
-"""Strace's output and gcc's times are read, and described as the figures of a build."""
+"""The output of strace and gcc's times are read, and described as the figures of a build.
+
+A build runs, for each source, the passes cpp and cc (both are cc1) and as; then an archiver (ar)
+and a linker (ld). strace prints a line for each system call: process, time, call, result. A file
+descriptor has its path in <>. The texts below are such output, of builds that are made up.
+"""
 
 import shutil
 import subprocess
@@ -29,6 +34,8 @@ TWO_AT_ONCE = """\
 
 
 def test_each_call_is_read_once_at_the_time_it_began():
+    """A call that others interrupt has two lines, "unfinished" and "resumed". Signals and exits
+    are no calls."""
     assert list(calls.parse_calls(TWO_AT_ONCE.splitlines())) == [
         Call(
             7,
@@ -76,6 +83,7 @@ def test_a_file_is_written_in_runs_that_end_where_the_program_seeks():
     assert written.runs == [Run(0, 120), Run(64, 8), Run(200, 1)]
     assert written.calls == [100, 20, 8, 1]
     assert written.bytes == 201
+    # The process lived from 1.0 to 5.0, and began to write at 3.0.
     assert process.share_before(written.began_s) == pytest.approx(0.5)
 
 
@@ -124,11 +132,13 @@ def build_of(linked: Path) -> str:
     said = []
 
     def process(pid: int, program: str, *lines: str) -> None:
+        """Add a process that runs a program and makes these calls."""
         said.append(f'{pid} {pid}.0 execve("/bin/{program}", [...], 0x7 /* 1 vars */) = 0')
         said.extend(f"{pid} {pid}.{i + 1} {line}" for i, line in enumerate(lines))
         said.append(f"{pid} {pid}.9 close(9</t/z>) = 0")
 
     def moved(what: str, path: str, bytes_: int) -> str:
+        """Return a call that reads or writes so many bytes of a file."""
         return f'{what}(4<{path}>, ""..., {bytes_}) = {bytes_}'
 
     process(
@@ -148,6 +158,8 @@ def build_of(linked: Path) -> str:
 
 @pytest.fixture
 def said() -> figures.Figures:
+    """Return the figures of that build, with TIMES. It links the kernel, whose sections are
+    known."""
     trace = processes.follow_calls(calls.parse_calls(build_of(KERNEL).splitlines()))
     return figures.describe_build(
         trace, times.parse_times(TIMES.splitlines()), Path("/top"), KERNEL
@@ -166,6 +178,8 @@ def test_a_source_is_followed_through_its_passes(said: figures.Figures):
 
 
 def test_archives_and_the_linker_are_told_by_the_bytes_of_objects(said: figures.Figures):
+    """The object has 10^6 bytes, so times for each MB are those of TIMES. Sections are shares of
+    the objects; .bss has no bytes in the file."""
     assert said.archived == {"p"}
     assert said.archive_us_per_mb == pytest.approx(2000)
     assert said.link_us_per_mb == pytest.approx(30000)

@@ -9,7 +9,7 @@ import pytest
 
 from sluice.host.paths import BUILD, ROOT
 
-# One worker: two runs at once break each other's cache.
+# All tests run in one worker, because two runs of mypy at once break each other's cache.
 pytestmark = [pytest.mark.check, pytest.mark.xdist_group("mypy")]
 
 EXEMPT = {"grade.cli.*", "sluice.cli.*", "sluice.twin.engine", "sluice.twin.resident"}

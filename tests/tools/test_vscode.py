@@ -55,14 +55,17 @@ commands = "iogen bs=4k seed=2 name=read rw=randread filename=/data/read nr=60"
 
 
 def settings(name: str) -> dict:
+    """Return the values of a file of .vscode/."""
     return json.loads((ROOT / ".vscode" / name).read_text())
 
 
 def launches() -> dict[str, dict]:
+    """Return the launch configurations by name."""
     return {each["name"]: each for each in settings("launch.json")["configurations"]}
 
 
 def tasks() -> dict[str, dict]:
+    """Return the tasks by label."""
     return {each["label"]: each for each in settings("tasks.json")["tasks"]}
 
 
@@ -75,11 +78,13 @@ def fill_variables(text: str, folder: Path, inputs: dict[str, str]) -> str:
 
 
 def defaults(name: str) -> dict[str, str]:
+    """Return the default of each input that a file of settings asks the user for."""
     return {each["id"]: each["default"] for each in settings(name)["inputs"]}
 
 
 class Session:
-    """A debugger's session, as a launch configuration says. A context manager that ends it."""
+    """A debugger's session, as a launch configuration says. It is a context manager, which ends the
+    session."""
 
     def __init__(self, launch: dict, folder: Path, **inputs: str) -> None:
         words = shlex.split(fill_variables(launch.get("miDebuggerArgs", ""), folder, inputs))
@@ -110,6 +115,7 @@ class Session:
         self.watch.cancel()
 
     def line(self) -> str:
+        """Return the debugger's next line, and note a stop."""
         line = self.process.stdout.readline()
         assert line, "the debugger has ended"
         if line.startswith("*stopped"):
@@ -134,6 +140,7 @@ class Session:
         return said
 
     def console(self, words: str) -> str:
+        """Run a command as a user types it in gdb."""
         return self.do(f'-interpreter-exec console "{words}"')
 
     def begin(self, launch: dict) -> str:
@@ -198,6 +205,7 @@ subprocess.run(sys.argv[1:], stdin=subprocess.PIPE)
 def test_a_machine_that_make_has_started_ends_with_a_worker_that_is_killed(
     folder: Path, tmp_path: Path
 ) -> None:
+    """A script in the place of QEMU prints its process's number, and then becomes QEMU."""
     qemu = tmp_path / "qemu"
     qemu.write_text('#!/bin/sh\necho machine $$\nexec qemu-system-riscv64 "$@"\n')
     qemu.chmod(0o755)
@@ -251,6 +259,7 @@ def test_a_launch_names_what_there_is(name: str) -> None:
 def test_the_editor_boots_the_kernel_to_its_breakpoint(
     folder: Path, waiting: subprocess.Popen
 ) -> None:
+    """The breakpoint is on the line of the function bio_init."""
     (launch,) = (each for each in launches().values() if each.get("preLaunchTask"))
     with Session(launch, folder) as session:
         where = re.search(r"^void bio_init\(", (ROOT / "kernel/cache/bio.c").read_text(), re.M)
@@ -265,6 +274,8 @@ def test_the_editor_boots_the_kernel_to_its_breakpoint(
 
 
 def test_the_editor_stops_a_run_at_its_instant_and_goes_back(folder: Path) -> None:
+    """The instant is the arrival of the longest read. The command `back decision` makes the run
+    again and stops it at an earlier event."""
     (launch,) = (each for each in launches().values() if "miDebuggerArgs" in each)
     assert launch["stopAtEntry"]
     assert defaults("launch.json")["run"].split()[0] == "mogul-4.1-fast"

@@ -39,10 +39,11 @@ pytestmark = [
 ]
 GROUPS = ("run", "report", "sweep")
 QEMU = shutil.which(os.environ.get("QEMU", "qemu-system-riscv64"))
-NOBODY = 61_235
+NOBODY = 61_235  # the number of a user that owns nothing
 EXPERIMENT = ("--size=quick", "--run=16", "mogul-4.1-fast")
 MAIN = ROOT / "sluice" / "cli" / "main.py"  # the command `sluice`
 VERBS = {"experiment": ("experiment", "run"), "replay": ("replay",)}
+# A program that replays requests in both ways, and prints the version and the figures.
 REPLAY = """\
 import json, sys
 import numpy as np
@@ -150,7 +151,8 @@ class Installed:
 
     @staticmethod
     def within(line: list[str]) -> list[str]:
-        """The line with paths in the place of programs' names: PATH has none of them."""
+        """Return the line with the paths of bwrap and setpriv in the place of their names, because
+        PATH has none of these programs."""
         return [
             shutil.which(word) or word if word in ("bwrap", "setpriv") else word for word in line
         ]
@@ -164,6 +166,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def installed() -> Iterator[Installed]:
+    """Return a wheel that was made from a copy of the tree and installed."""
     with tempfile.TemporaryDirectory(prefix="sluice-", dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -341,7 +344,7 @@ def test_what_can_be_made_again_is_in_the_users_cache(
 
 
 def test_an_editable_install_leads_to_the_clone(tmp_path: Path) -> None:
-    """pip asks the build backend for a wheel that has nothing but the clone's path."""
+    """`pip install -e` asks the build backend for a wheel that has only the clone's path."""
     how = {"env": plain_environment(), "check": True, "timeout": HANG_S}
     made = "import sys; from hatchling.build import build_editable as b; b(sys.argv[1])"
     subprocess.run([sys.executable, "-c", made, tmp_path], cwd=ROOT, **how)
