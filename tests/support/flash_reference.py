@@ -9,7 +9,8 @@ GREEDY, COST_BENEFIT = 1, 2  # enum cleaning
 
 @dataclass(frozen=True)
 class Figures:
-    """As struct flash_figures, with the overhead of a command and the host's bus."""
+    """The figures of a drive, as struct flash_figures has them, with the overhead of a command
+    (service_ns) and the time of a sector on the host's bus (bus_ns)."""
 
     channels: int = 2
     dies: int = 2
@@ -28,7 +29,7 @@ class Figures:
 
     @property
     def block(self) -> int:
-        """Pages of a block, which is one of each plane."""
+        """Return the pages of a block; a block has block_pages of each plane."""
         return self.block_pages * self.planes
 
     def words(self) -> list[str]:
@@ -38,11 +39,14 @@ class Figures:
 
 @dataclass
 class Block:
+    """A block of pages. changed: the number of programs of its die when it last changed."""
+
     places: list[int | None] = field(default_factory=list)  # programmed pages; None is garbage
     changed: int = 0
 
     @property
     def used(self) -> int:
+        """Return how many of its pages are in use."""
         return sum(page is not None for page in self.places)
 
 
@@ -63,13 +67,15 @@ class Die:
         self.told: tuple[str, int, int] = ("", 0, 0)  # the last operation, its row, its start
 
     def place(self, page: int) -> tuple[int, int]:
+        """Return the block and the index in it where a page is."""
         for b, block in enumerate(self.blocks):
             if page in block.places:
                 return b, block.places.index(page)
         raise AssertionError(f"page {page} is lost")
 
     def row(self, place: tuple[int, int]) -> int:
-        """Pages of a row are at the same place of different planes."""
+        """Return the row of a place. The pages of a row are at the same place of different planes,
+        so they can be read or programmed together."""
         b, i = place
         return b * self.f.block_pages + i // self.f.planes
 
@@ -80,6 +86,7 @@ class Die:
         return (told, its_row) == (what, row) and from_ns <= begin_ns
 
     def program(self, page: int) -> None:
+        """Put a page into the next place of the open block."""
         block = self.blocks[self.open]
         block.places.append(page)
         self.programs += 1
@@ -105,6 +112,7 @@ class Die:
         return best
 
     def gain(self, b: int) -> int:
+        """Return the numerator of cost-benefit's value of a block: its age times its garbage."""
         block = self.blocks[b]
         return (self.programs - block.changed) * (self.f.block - block.used)
 
@@ -142,6 +150,7 @@ class PartedDie(Die):
         self.kept: int | None = None  # the block for pages that are moved
 
     def keeps_more(self) -> bool:
+        """Return whether the block for moved pages has room."""
         return self.kept is not None and len(self.blocks[self.kept].places) < self.f.block
 
     def victim(self) -> int:
@@ -153,6 +162,7 @@ class PartedDie(Die):
         return b
 
     def keep(self, page: int) -> None:
+        """Put a page that cleaning moves into the block for such pages."""
         if not self.keeps_more():
             self.kept = self.erased.pop(0)
         of_host, self.open = self.open, self.kept
@@ -178,13 +188,17 @@ class PartedDie(Die):
 
 @dataclass
 class Waiting:
+    """A page in the cache. It begins to cross the channel, and then it has left the cache."""
+
     page: int
     begin_ns: int
     left_ns: int
 
 
 class Drive:
-    """Times in ns. `counts`: pages written and moved, blocks erased."""
+    """A drive. Times are in ns; free_ns is when something is free again. `counts`: pages written
+    and moved, blocks erased. gap: for each channel, a time between two pages in which it is
+    free."""
 
     def __init__(self, f: Figures, sectors: int) -> None:
         dies = f.channels * f.dies
@@ -218,6 +232,7 @@ class Drive:
         return begin_ns
 
     def read_page(self, page: int, from_ns: int) -> int:
+        """Read a page, not before from_ns. Returns when it has crossed the channel."""
         die = self.dies[page % self.ndies]
         row = die.row(die.place(page))
         if not die.joins("read", row, from_ns):
@@ -252,6 +267,8 @@ class Drive:
         return w if w in self.cache[-self.f.cache_pages :] else None
 
     def write_page(self, page: int, sectors: int) -> int:
+        """Write so many sectors of a page. Returns when the write is done for the host: when the
+        cache has the data, or without a cache when the page is programmed."""
         data_ns, n = sectors * self.f.bus_ns, self.f.cache_pages
         w = self.waits(page) if n else None
         if w and w.begin_ns >= self.host_ns + data_ns:
@@ -271,6 +288,7 @@ class Drive:
         return self.host_ns
 
     def serve(self, now_ns: int, write: bool, sector: int, sectors: int) -> int:
+        """Do a command that comes at now_ns. Returns when it is done."""
         ready_ns = max(now_ns, self.free_ns) + self.f.service_ns
         self.now_ns, done_ns = ready_ns, ready_ns
         self.host_ns = max(self.host_ns, ready_ns)
@@ -289,6 +307,7 @@ class Drive:
         return done_ns
 
     def flush(self, now_ns: int, overhead_ns: int) -> int:
+        """Wait until all that was written is programmed. Returns when that is so."""
         self.free_ns = max(max(now_ns, self.free_ns) + overhead_ns, self.durable_ns)
         return self.free_ns
 

@@ -27,6 +27,8 @@ class Write:
 
 @dataclass(frozen=True)
 class LabRun:
+    """A run of a script: its writes, its output, and the counters of /dev/stat at its end."""
+
     writes: list[Write]
     most_dirty: int  # at a time, those being written not among them
     console: str  # of the script

@@ -1,8 +1,9 @@
 """Compute the hits of replace policies on a trace, as their papers describe them, by simple code.
 
-Each function takes the blocks that are used, in order, and the size of the cache; it
-shares nothing with the policy of its name, whose hits must be the same. `optimal` is
-what no policy can surpass.
+Each function takes the blocks that are used, in order, and the size of the cache, and returns how
+many uses are hits. It shares nothing with the policy of its name, whose hits must be the same.
+`optimal` is what no policy can surpass. A name is a block's number that is remembered although the
+block is not cached. In an OrderedDict that stands for a queue, the oldest block is the first.
 """
 
 from collections import Counter, OrderedDict, deque
@@ -32,6 +33,7 @@ def optimal(trace: Sequence[int], size: int) -> int:
 
 
 def lru(trace: Sequence[int], size: int) -> int:
+    """Return the hits of LRU: the victim is the least recently used block."""
     cache: OrderedDict[int, None] = OrderedDict()
     hits = 0
     for block in trace:
@@ -44,6 +46,8 @@ def lru(trace: Sequence[int], size: int) -> int:
 
 
 def clock(trace: Sequence[int], size: int) -> int:
+    """Return the hits of CLOCK: a hand goes round, spares marked blocks once, and evicts the
+    others."""
     frames: list[int] = []
     marked: dict[int, bool] = {}  # of the blocks in frames
     hand = hits = 0
@@ -66,6 +70,8 @@ def clock(trace: Sequence[int], size: int) -> int:
 
 
 def two_q(trace: Sequence[int], size: int) -> int:
+    """Return the hits of 2Q: new blocks are in a1in, their names then in a1out, and blocks that are
+    used again from there in the LRU queue am."""
     a1in, a1out, am = (OrderedDict() for _ in range(3))
     hits = 0
     for block in trace:
@@ -176,8 +182,8 @@ def car(trace: Sequence[int], size: int) -> int:
 
 
 def lirs(trace: Sequence[int], size: int) -> int:
-    """Section 3 of the paper, for a cache as large as the blocks that it had so far, and for as
-    many names at most."""
+    """Return the hits of LIRS, by section 3 of the paper. The size of the cache is taken to be the
+    number of blocks that it has had so far (`most`), and there are at most as many names."""
     stack: OrderedDict[int, str] = OrderedDict()  # the bottom first: "lir", "hir" or "name"
     queue: OrderedDict[int, None] = OrderedDict()  # of the HIR blocks that are cached
     names: OrderedDict[int, None] = OrderedDict()  # in the stack, the first that was evicted first
@@ -189,6 +195,7 @@ def lirs(trace: Sequence[int], size: int) -> int:
             names.pop(bottom, None)
 
     def make_lir(block: int) -> None:
+        """Make a block LIR. If there are too many then, the one at the stack's bottom is HIR."""
         nonlocal n_lir
         stack[block] = "lir"
         stack.move_to_end(block)
@@ -296,6 +303,8 @@ def judged_lirs(trace: Sequence[int], size: int) -> int:
 
 
 def sieve(trace: Sequence[int], size: int) -> int:
+    """Return the hits of SIEVE: a hand goes from the oldest block to the youngest, spares marked
+    blocks, and evicts the first that has no mark. New blocks come in at the young end."""
     queue: list[int] = []  # the oldest first
     marked: dict[int, bool] = {}  # of the blocks in the queue
     hand = hits = 0

@@ -55,7 +55,7 @@ def run(program: str, test: str) -> subprocess.CompletedProcess[str]:
 
 @cache
 def outcomes(program: str) -> Outcomes:
-    """Run all tests of a program."""
+    """Run all tests of a program, once for each worker. Returns how they ended."""
     done = run(program, "--all")
     assert done.returncode == 0, done.stdout
     found = {match[1]: (int(match[3]), match[2]) for match in ENDED.finditer(done.stdout)}
