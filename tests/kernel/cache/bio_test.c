@@ -10,6 +10,8 @@
  *   whenever somebody sleeps, failing FAIL_PERMILLE of them.
  * - After each step the invariants at the head of bio.c are checked; at the
  *   end all is flushed and the device holds what the model says.
+ * - `model` has the number with which each block was last filled, `device` the
+ *   blocks on the disks, and `held` the buffers that the process has at a time.
  *
  * link: kernel/cache/flush.c
  * link: kernel/cache/pinned.c kernel/cache/lost.c
@@ -55,12 +57,13 @@ static const struct device_client *client;
 
 u64 random_u64(u64 *state); /* random.c */
 
+/* Return a random number from 0 to n - 1. */
 static u64 random_below(u64 n)
 {
     return random_u64(&seed) % n;
 }
 
-/* ---- what the kernel candidates every layer ---- */
+/* ---- what other rooms of the kernel provide ---- */
 
 void panic(const char *fmt, ...)
 {
@@ -77,6 +80,7 @@ void kprintf(const char *fmt, ...)
     (void)fmt;
 }
 
+/* Fail: no boot may be refused here. */
 void boot_fail(const char *fmt, ...)
 {
     panic("boot: %s", fmt);
@@ -88,12 +92,14 @@ const char *arg_text(const char *name)
     return NULL;
 }
 
+/* Return the boot argument nbuf, or the default of any other one. */
 u64 arg_number(const char *name, u64 def, u64 min, u64 max)
 {
     (void)min, (void)max;
     return strcmp(name, "nbuf") ? def : nbuf;
 }
 
+/* Return the time, which each call moves on by 100 ns. */
 u64 clock_ns(void)
 {
     return now_ns += 100;
@@ -124,6 +130,7 @@ struct proc *myproc(void)
     return &process;
 }
 
+/* Take a spin lock, which nobody may have: there is one hart. */
 void spin_lock(struct spinlock *l)
 {
     if (l->locked++)
@@ -192,6 +199,7 @@ u64 mem_total_pages(void)
 
 /* ---- the device ---- */
 
+/* Return the i-th device, or NULL behind the last one. */
 struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *of,
                                    void *arg, struct device_facts *facts)
 {
@@ -207,6 +215,8 @@ struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *of,
     return &devices[i];
 }
 
+/* Put a command into a free slot of the device's ring. False if the ring is
+ * full. */
 bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
                       struct span *first)
 {
@@ -238,6 +248,7 @@ void clock_go(void)
 {
 }
 
+/* Set the one timer that each disk may have. */
 void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
 {
     for (u32 i = 0; i < DISKS; i++) {
@@ -278,6 +289,7 @@ static bool timer_step(void)
     return true;
 }
 
+/* Move the data of one request between memory and the device. */
 static void move(u32 disk, struct io *io)
 {
     u8 *at = (u8 *)device[disk] + io->request.physical * SECTOR_BYTES;
@@ -326,6 +338,8 @@ static void prefetch_meanwhile(void)
     assert(!bcache.waiting || ahead.value == before);
 }
 
+/* Sleep: the device or the daemon does something meanwhile, and another process
+ * prefetches. Nothing to wait for is a panic. */
 void sleep_on(const void *chan, struct spinlock *l)
 {
     (void)chan;
@@ -338,6 +352,8 @@ void sleep_on(const void *chan, struct spinlock *l)
 
 /* ---- the invariants of bio.c ---- */
 
+/* Return how many buffers are on a list of dirty blocks. Each must have and
+ * lack these flags, and the oldest must be first. */
 static u64 check_list(const struct list *l, u32 set, u32 clear)
 {
     u64 n = 0, last_ns = 0;
@@ -370,6 +386,8 @@ static void check_ahead(void)
            ahead_used.value + ahead_wasted.value + bcache.nahead);
 }
 
+/* Check the invariants that the head of bio.c states, by counting again what
+ * the cache has counted. */
 static void check(void)
 {
     u64 dirty = 0, busy = 0, evictable = 0, owned = 0;
@@ -412,6 +430,7 @@ static struct disk *any_disk(void)
     return disk_get(random_below(DISKS));
 }
 
+/* Return whether the process has the block's buffer. */
 static bool is_held(struct disk *d, u64 blkno)
 {
     for (u32 i = 0; i < nheld; i++) {
@@ -421,6 +440,7 @@ static bool is_held(struct disk *d, u64 blkno)
     return false;
 }
 
+/* Check that a buffer has what the model says. */
 static void check_contents(const struct buf *b)
 {
     const u32 *words = b->data;
@@ -429,6 +449,7 @@ static void check_contents(const struct buf *b)
         assert(words[i] == want);
 }
 
+/* Read a random block, with further blocks, and keep its buffer. */
 static void acquire(void)
 {
     struct disk *d = any_disk();
@@ -452,6 +473,7 @@ static void acquire(void)
     held[nheld++] = b;
 }
 
+/* Fill a buffer with a new number, and note it in the model. */
 static void change(struct buf *b)
 {
     u32 *words = b->data, value = random_u64(&seed);
@@ -460,6 +482,8 @@ static void change(struct buf *b)
     model[b->disk->id][b->block.blkno] = value;
 }
 
+/* Let go of a random buffer: clean, or changed and written in one of the ways
+ * that the cache has. */
 static void let_one_go(void)
 {
     if (!nheld)
@@ -491,6 +515,7 @@ static void let_one_go(void)
     }
 }
 
+/* Drop a random block's contents, and write new ones. */
 static void drop(void)
 {
     struct disk *d = any_disk();
@@ -530,6 +555,8 @@ static void flush_all_of(struct disk *d, u64 owner)
     }
 }
 
+/* Flush: a disk, all disks, a file, or what is of an age; or have the update
+ * policy scan. */
 static void flush_some(void)
 {
     if (nheld) /* a flush waits for busy buffers: ours */
@@ -562,6 +589,8 @@ static const struct policy *const *any_policy(void)
     return &__start_policies[random_below(__stop_policies - __start_policies)];
 }
 
+/* Put a random policy to use. It may refuse only if it says so, and a policy
+ * that does not exist is an error. */
 static void swap_some(void)
 {
     const struct policy *p = *any_policy();
@@ -582,6 +611,7 @@ static void take_candidates_always(void)
     assert(!policy_control("set wow.high_blocks 0", why));
 }
 
+/* Do one random operation, and check the invariants. */
 static void step(void)
 {
     u64 dice = random_below(100);
@@ -602,6 +632,7 @@ static void step(void)
 
 extern const struct stat_row __start_stats[], __stop_stats[];
 
+/* Return the counter of blocks that were given up. */
 static u64 blocks_lost(void)
 {
     for (const struct stat_row *s = __start_stats; s < __stop_stats; s++)
@@ -610,6 +641,7 @@ static u64 blocks_lost(void)
     panic("nothing counts the lost blocks");
 }
 
+/* Let go of all buffers, flush, and compare the disks with the model. */
 static void finish(void)
 {
     fail_permille = 0;

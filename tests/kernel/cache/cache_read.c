@@ -1,6 +1,22 @@
 /*
  * The buffer cache, reading: hits and misses, who has a buffer, what is
  * prefetched, and the state that policies see.
+ *
+ * - boot("nbuf=64") starts the kernel's cache on the host with these boot
+ *   arguments (rig.h). A block has 1,024 bytes, two sectors, so block 5 is
+ *   sectors 10 and 11. The test is process 7.
+ * - read_in(5) reads block 5 of disk 0 and releases it; fill(5, 2) reads
+ *   blocks 5 and 6; dirty(5, 1) makes block 5 dirty for file 1 (blocks.h).
+ * - check_commands("R0:10+4=2") expects what the disks got since the last
+ *   check: a read of disk 0, 4 sectors from 10 on, of 2 requests. A command
+ *   ends when the test sleeps, or by end_commands; with rig.idle =
+ *   nothing_ends only by the latter.
+ * - check_counters("bio.", "hits 1") expects these counters, and 0 of all
+ *   others with that prefix. check_trace expects events: name, disk, block or
+ *   sector, process, argument. check_notes expects what processes noted, and
+ *   what the policy `told` notes of each call (told.h).
+ * - found_on says what became of a block: MISSING, COMING (it is being read)
+ *   or CACHED. check_at_rest expects that no buffer is held or in transfer.
  */
 #include "tests/support/native/blocks.h"
 
@@ -52,6 +68,7 @@ TEST(a_block_off_the_disk_is_not_read)
     check_counters("bio.", "misses 1");
 }
 
+/* Take the buffer of a block behind the last one, 2047. */
 static void get_off_disk(void)
 {
     getblk(disk0(), 2048);
@@ -97,7 +114,7 @@ TEST(each_use_has_a_higher_number)
     check_eq(buffer_of(5)->block.used, used + 1);
 }
 
-TEST(what_became_of_a_block_can_be_asked)
+TEST(a_block_is_missing_then_coming_then_cached)
 {
     boot("");
     rig.idle = nothing_ends;
@@ -115,6 +132,7 @@ TEST(what_became_of_a_block_can_be_asked)
 
 /* ---- who has a buffer ---- */
 
+/* As a process: read a block, note it, and release it. */
 static void read_and_note(void *blkno)
 {
     struct buf *b = bread(disk0(), *(u64 *)blkno);
@@ -140,12 +158,14 @@ TEST(who_waited_longest_for_a_buffer_has_it_next)
     check_at_rest();
 }
 
+/* Take five buffers, one more than a process may have. */
 static void have_five(void)
 {
     for (u64 i = 0; i < 5; i++)
         bread(disk0(), i);
 }
 
+/* Release a buffer twice. */
 static void let_go_of_none(void)
 {
     struct buf *b = bread(disk0(), 1);
@@ -168,11 +188,13 @@ TEST(a_process_holds_four_buffers_at_most)
     check_at_rest();
 }
 
+/* Release the buffer that another process has. */
 static void let_go_of_anothers(void)
 {
     brelse(buffer_of(5));
 }
 
+/* As a process: read a block and keep its buffer. */
 static void hold_for_good(void *blkno)
 {
     bread(disk0(), *(u64 *)blkno);
@@ -222,6 +244,7 @@ TEST(a_buffer_in_transfer_is_not_transferred_or_let_go_and_ends_once)
 
 static u64 may_let_go;
 
+/* As a process: take a block's buffer, and keep it until may_let_go is set. */
 static void hold_until_told(void *blkno)
 {
     static struct spinlock lock;
@@ -236,13 +259,17 @@ static void hold_until_told(void *blkno)
     brelse(b);
 }
 
+/* Let the processes run until they sleep, end the commands, and let them run
+ * again. */
 static void until_reads_end(void)
 {
     run_others();
     end_commands();
 }
 
-/* Were there more, each could need another buffer, and nobody had one. */
+/* A process may need four buffers at a time. If more processes held buffers
+ * than four of each fit the cache, all could wait for one more. Of 16 buffers,
+ * four processes may hold some. */
 TEST(processes_hold_buffers_while_four_of_each_fit_the_cache)
 {
     u64 blocks[6] = {0, 1, 2, 3, 4, 5};
@@ -261,6 +288,7 @@ TEST(processes_hold_buffers_while_four_of_each_fit_the_cache)
 
 /* ---- prefetching ---- */
 
+/* Prefetch n blocks from `first` on. */
 static void prefetch(u64 first, u32 n)
 {
     u64 blocks[64];
@@ -322,7 +350,7 @@ TEST(a_prefetched_block_that_is_overwritten_or_dropped_was_wasted)
     check_eq(stat_of("bio.ahead_unused"), 0);
 }
 
-TEST(a_read_of_one_that_is_being_overwritten_counts_nothing_twice)
+TEST(a_prefetched_block_that_is_read_twice_counts_as_used_once)
 {
     boot("nbuf=64");
     prefetch(5, 1);
@@ -332,7 +360,7 @@ TEST(a_read_of_one_that_is_being_overwritten_counts_nothing_twice)
     check_counters("bio.", "hits 2, ahead 1, ahead_used 1");
 }
 
-TEST(a_prefetched_block_that_gives_way_was_wasted)
+TEST(a_prefetched_block_that_is_evicted_unread_was_wasted)
 {
     boot("nbuf=16");
     prefetch(5, 1);
@@ -381,9 +409,11 @@ TEST(the_share_of_prefetched_blocks_has_a_range)
     check_counters("bio.", "");
 }
 
+/* The share of prefetched blocks is one buffer. It is free for another block
+ * when the block in it has been stale since exactly 10 s. */
 TEST(what_nobody_asked_for_in_10_s_gives_way_to_other_prefetched_blocks)
 {
-    boot("nbuf=64 prefetch_percent=3"); /* one */
+    boot("nbuf=64 prefetch_percent=3");
     prefetch(5, 1);
     end_commands();
     u64 began_ns = clock_now_ns;
@@ -410,7 +440,7 @@ TEST(what_nobody_asked_for_in_10_s_gives_way_to_other_prefetched_blocks)
 /* A block whose contents were dropped still has its buffer. */
 TEST(a_dropped_block_is_prefetched_into_its_buffer)
 {
-    boot("nbuf=64 prefetch_percent=3"); /* two */
+    boot("nbuf=64 prefetch_percent=3");
     read_in(5);
     binval(disk0(), 5);
     forget("commands");
@@ -439,6 +469,7 @@ TEST(a_dropped_block_is_not_prefetched_while_somebody_has_its_buffer)
     end_commands();
 }
 
+/* As a process: take a block's buffer to overwrite it, and keep it. */
 static void overwrite_and_hold(void *blkno)
 {
     struct buf *b = getblk(disk0(), *(u64 *)blkno);
@@ -486,8 +517,11 @@ TEST(nothing_dirty_is_written_for_what_is_prefetched)
     check_counters("bio.", "misses 16, dirtied 16");
 }
 
-/* ---- what else a call asks for ---- */
+/* ---- further reads: what else a call asks for, and what is read ahead ---- */
 
+/* A call wants blocks 5, 6 and 7, and the policy reads block 8 ahead. One
+ * command reads all four. Blocks 6 and 7 are misses; only block 8 counts as
+ * prefetched. */
 TEST(what_the_same_call_asks_for_is_read_beside_and_is_not_prefetched)
 {
     static const u64 asked[] = {6, 7}, ahead[] = {8};
@@ -512,6 +546,8 @@ TEST(what_the_same_call_asks_for_is_read_beside_and_is_not_prefetched)
     check_at_rest();
 }
 
+/* Policies see block.first: the block is used for the first time since it was
+ * read with another one. Block 5 itself was used by the call. */
 TEST(the_first_use_of_what_was_read_ahead_of_it_is_told_to_policies)
 {
     static const u64 asked[] = {6}, ahead[] = {7};
@@ -557,8 +593,10 @@ TEST(further_reads_can_be_started_without_a_first_block)
     check_at_rest();
 }
 
-/* ---- a cached block ---- */
+/* ---- bcached: a cached block without a wait ---- */
 
+/* Take a block's buffer if that needs no wait, and check what became of the
+ * block. Return the buffer, or NULL. */
 static struct buf *cached(u64 blkno, enum found want)
 {
     enum found found;
@@ -695,8 +733,8 @@ TEST(policies_see_the_state_of_the_cache)
 {
     struct cache_state s;
     boot("nbuf=64 write=told");
-    prefetch(5, 5);
-    read_in(5); /* late */
+    prefetch(5, 5); /* all but 5 and 6 stay unused */
+    read_in(5);     /* late */
     end_commands();
     read_in(6);
     read_in(200);
@@ -772,8 +810,8 @@ TEST(a_cache_that_does_not_fit_stops_the_boot)
     boot_without_memory();
 }
 
-/* Buckets with a block, of 1,024, and the most in one, if 1,000 blocks are so
- * far apart. */
+/* Take 1,000 blocks whose numbers are so far apart. Of the 1,024 buckets of the
+ * hash table, at least 551 have a block, and none has more than 8. */
 static void check_spread(u64 step)
 {
     u64 longest = 0, used = 0;
@@ -791,7 +829,8 @@ static void check_spread(u64 step)
     check(used > 550);
 }
 
-/* File systems are alike: their metadata is at equal numbers of each disk. */
+/* File systems have their metadata at equal numbers, so blocks of two disks
+ * with equal numbers are in use together. */
 TEST(equal_blocks_of_two_disks_are_in_different_buckets)
 {
     boot("nbuf=1000");

@@ -1,6 +1,20 @@
 /*
  * The buffer cache, making room: victims and the replace policy, writes when
  * no clean buffer is left, limits of what is dirty, blocks that are given up.
+ *
+ * - boot_small starts the kernel's cache on the host with 16 buffers (N).
+ *   Block 100 is sectors 200 and 201 of disk 0.
+ * - read_in(5) reads block 5 and releases it; fill(100, N) reads N blocks from
+ *   100 on; dirty(5, 3) makes block 5 dirty for file 3; dirty_all does so for
+ *   several blocks (blocks.h). buffer_of is the block's buffer, or NULL.
+ * - The policy `told` notes each call, and answers what the test says
+ *   (told.h): "insert 5" and "remove 5" are blocks that may or may no longer
+ *   be victims. check_notes expects the notes since the last check.
+ * - check_commands("W0:200+2") expects that the disks got a write of disk 0, 2
+ *   sectors from 200 on. check_counters expects these counters, and 0 of all
+ *   others. fail_sector makes the next accesses of a sector fail.
+ * - A policy fault is a wrong answer: it is reported, and the default policy
+ *   takes over. faults=answer has the kernel answer instead.
  */
 #include "tests/support/native/blocks.h"
 #include "kernel/cache/lost.h"
@@ -61,6 +75,7 @@ TEST(a_victim_gives_way_to_a_block_that_is_not_cached)
 
 static u64 bytes_each, wanted_buffers;
 
+/* Return how much memory the policy wants: bytes_each for each buffer. */
 static u64 wanted_bytes(u64 buffers)
 {
     wanted_buffers = buffers;
@@ -69,6 +84,7 @@ static u64 wanted_bytes(u64 buffers)
 
 static struct policy_memory wanted = {.bytes = wanted_bytes};
 
+/* Check which replace policy is in use. */
 static void check_in_use(const char *name)
 {
     check(!strcmp(policy_in_use[POLICY_REPLACE]->name, name));
@@ -114,7 +130,8 @@ TEST(a_policy_for_which_memory_lacks_is_refused_and_nothing_changes)
     check_in_use("told");
 }
 
-/* Boot with a table that is refused, and see why. */
+/* Boot with a scheduler's table that is refused: the console says why, and the
+ * policy cannot be used. */
 static void check_refused(const char *console)
 {
     char why[POLICY_LINE_BYTES];
@@ -151,7 +168,7 @@ TEST(a_cache_that_is_not_full_evicts_nothing)
     check_eq(bcache.used, N);
 }
 
-TEST(the_choice_is_the_policys)
+TEST(lru_evicts_the_block_that_was_used_longest_ago)
 {
     boot_small("");
     fill(100, N);
@@ -183,7 +200,7 @@ TEST(each_buffer_is_in_one_bucket_whatever_was_evicted)
     check_eq(stat_of("bio.evictions") + N, stat_of("bio.misses"));
 }
 
-/* ---- what will not be wanted ---- */
+/* ---- blocks that will not be wanted ---- */
 
 TEST(a_dropped_or_unwanted_block_is_known_as_such_to_the_policy)
 {
@@ -218,6 +235,7 @@ TEST(an_unwanted_block_goes_first)
 
 static u64 five = 5;
 
+/* As a process: drop block 5. */
 static void drop_five(void *arg)
 {
     (void)arg;
@@ -269,12 +287,14 @@ TEST(a_new_replace_policy_gets_the_buffers_in_the_old_ones_order)
 
 static struct block *wrong;
 
+/* Return the victim that the test has chosen. */
 static struct block *wrong_victim(void)
 {
     return wrong;
 }
 
-/* This victim is a fault, and the read is done all the same. */
+/* Check that this victim is a fault: it is reported, lru takes over, and the
+ * read is done all the same. */
 static void check_fault(struct block *victim)
 {
     told.victim = wrong_victim;
@@ -287,6 +307,7 @@ static void check_fault(struct block *victim)
     check_eq(bcache.nevictable, bcache.used - bio_busy() - bio_dirty());
 }
 
+/* Fill the cache with clean blocks, under the policy told. */
 static void boot_full(void)
 {
     boot_small("replace=told");
@@ -394,6 +415,7 @@ TEST(what_an_old_policy_does_not_give_the_new_one_gets_after)
     check(!buffer_of(100) && buffer_of(101));
 }
 
+/* Read a block while the policy's hook `check` complains. */
 static void evict_wrongly(void)
 {
     told.wrong = "a mistake";
@@ -409,18 +431,20 @@ TEST(a_replace_policy_is_checked_after_each_choice)
 
 /* ---- dirty victims ---- */
 
+/* Return the block of buffer 3 as victim. */
 static struct block *third_buffer(void)
 {
     return &bcache.bufs[3].block;
 }
 
+/* Boot with a replace policy that takes dirty victims. */
 static void boot_takes_dirty(void)
 {
     told_replace.replace.takes_dirty = true;
     boot_small("replace=told");
 }
 
-TEST(a_policy_that_takes_dirty_blocks_has_them_but_those_that_failed)
+TEST(a_policy_that_takes_dirty_blocks_has_them_except_those_that_failed)
 {
     boot_takes_dirty();
     dirty(5, 0);
@@ -454,6 +478,7 @@ TEST(a_dirty_victim_is_written_and_the_policy_asked_again)
     check_at_rest();
 }
 
+/* Return the first clean block that may be evicted. */
 static struct block *first_clean(void)
 {
     for (u64 i = 0; i < N; i++)
@@ -463,6 +488,7 @@ static struct block *first_clean(void)
     return NULL;
 }
 
+/* End a command as soon as no lock is held. */
 static void end_at_once(void)
 {
     if (in_flight())
@@ -542,6 +568,8 @@ TEST(the_write_policy_says_how_many_to_write_when_no_clean_buffer_is_left)
                            "evictions 1");
 }
 
+/* Decide as a write policy: while fewer than two writes are queued, write now;
+ * else hold back. */
 static enum write_mode hold_back(const struct write_info *w)
 {
     note("%lu at %lu", w->blkno, w->queued);
@@ -549,7 +577,7 @@ static enum write_mode hold_back(const struct write_info *w)
     return w->queued < 2 ? WRITE_ASYNC : WRITE_HELD_BACK;
 }
 
-TEST(the_write_policy_can_hold_back_what_makes_room_but_for_the_first)
+TEST(the_write_policy_can_hold_back_what_makes_room_except_the_first)
 {
     boot_no_clean(5);
     told_write.write.decide = hold_back;
@@ -568,6 +596,8 @@ TEST(all_may_be_written_when_no_clean_buffer_is_left)
     check_console("");
 }
 
+/* Check that this answer of no_clean is a fault, after which the default writes
+ * one block. */
 static void check_no_clean_fault(u64 answer)
 {
     boot_no_clean(answer);
@@ -589,6 +619,7 @@ TEST(to_write_more_than_is_dirty_is_a_fault)
     check_no_clean_fault(N + 1);
 }
 
+/* Block 107 is due: it is on the list of pending writes. */
 TEST(the_oldest_dirty_blocks_are_written_those_that_are_due_first)
 {
     told_write.write.no_clean = told_no_clean;
@@ -609,7 +640,7 @@ TEST(the_oldest_dirty_blocks_are_written_those_that_are_due_first)
 
 #define TRYING(b) \
     "bio: disk0: block " #b " cannot be written now: trying again\n"
-#define TRIES 8 /* after 0, 0.1, 0.2, 0.4 ... 6.4 s */
+#define TRIES 8 /* of a write: after 0, 0.1, 0.2, 0.4 ... 6.4 s */
 #define IS_LOST \
     " cannot be written and is lost: fsync, close and sync will say so\n"
 
@@ -625,7 +656,8 @@ static bool end_or_retry(void)
     return in_flight() || next_ns != NEVER_NS;
 }
 
-/* Fill with dirty blocks, and have the first `bad` of them fail. */
+/* Fill the cache with dirty blocks. Each of the first `bad` of them cannot be
+ * written so many times. */
 static void boot_bad(u32 bad, u32 times)
 {
     boot_small("cluster_kb=0");
@@ -673,8 +705,9 @@ TEST(when_no_block_can_be_written_the_oldest_is_given_up)
     check_at_rest();
 }
 
-/* Data that has failed for too short a time is waited for. */
-TEST(structure_is_given_up_only_when_no_data_is_left)
+/* 14 blocks of data and 2 of metadata cannot be written. Room is made by giving
+ * up data; metadata is given up only when no data is left that could be. */
+TEST(metadata_is_given_up_only_when_no_data_is_left)
 {
     boot_small("cluster_kb=0");
     rig.idle = end_or_retry;
@@ -760,6 +793,7 @@ TEST(a_block_that_was_given_up_is_read_again_if_its_buffer_is_still_there)
     check_eq(found_on(disk0(), 100), MISSING);
 }
 
+/* As a process: read a block, and note when it has it. */
 static void read_block(void *blkno)
 {
     struct buf *b = bread(disk0(), *(u64 *)blkno);
@@ -787,8 +821,10 @@ TEST(who_waits_for_a_buffer_starts_no_writes_while_some_are_under_way)
     check(buffer_of(6));
 }
 
-/* ---- a limit of what is dirty ---- */
+/* ---- most_dirty: a write policy's limit of what is dirty ---- */
 
+/* Boot with a write policy that delays all writes and allows so many dirty
+ * blocks. */
 static void boot_limited(u64 most)
 {
     told_write.write.most_dirty = told_most_dirty;
@@ -797,6 +833,7 @@ static void boot_limited(u64 most)
     told.mode = WRITE_DELAYED;
 }
 
+/* Write data of file 3, as the write policy says. */
 static void write_data(u64 blkno)
 {
     check_eq(bwrite_data(getblk(disk0(), blkno), 3, true), 0);
@@ -811,7 +848,7 @@ TEST(a_writer_waits_while_more_is_dirty_than_the_write_policy_allows)
     check_commands("");
     check_counters("bio.", "misses 3, dirtied 3");
     write_data(3);
-    check_eq(bio_dirty(), 0); /* a sixteenth: four of them */
+    check_eq(bio_dirty(), 0); /* a sixteenth of 64 was written: four */
     check_commands("W0:6+2 W0:4+2 W0:2+2 W0:0+2");
     check_eq(bcache.nwriting, 3);
     check_counters("bio.", "misses 4, dirtied 4, written 4, throttled 1");
