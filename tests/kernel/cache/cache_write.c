@@ -1,11 +1,27 @@
 /*
- * The buffer cache, writing: what becomes dirty and since when, what each way
- * to let go of a buffer does, write policies, and failed writes.
+ * The buffer cache, writing: what becomes dirty and since when, what each call
+ * that lets go of a buffer does, write policies, and failed writes.
+ *
+ * - boot("nbuf=64") starts the kernel's cache on the host with these boot
+ *   arguments (rig.h). A block has two sectors: block 5 is sectors 10 and 11.
+ * - getblk takes a block's buffer to overwrite it. brelse releases it clean,
+ *   bdwrite dirty (a delayed write), bawrite starts a write, bwrite also waits
+ *   for it, and bwrite_data does what the write policy says.
+ * - dirty(5, 3) makes block 5 dirty for file 3, its owner; read_in(5) reads it;
+ *   binval drops it (blocks.h).
+ * - check_commands("W0:10+4=2") expects what the disks got since the last
+ *   check: a write of disk 0, 4 sectors from 10 on, of 2 requests. A command
+ *   ends when the test sleeps, or by end_commands.
+ * - check_counters expects these counters, and 0 of all others with the
+ *   prefix; check_trace expects events (name, disk, block or sector, process,
+ *   argument); check_hist expects a histogram's values and their sum;
+ *   check_notes expects what the policy `told` noted of each call (told.h).
  */
 #include "tests/support/native/blocks.h"
 
 /* ---- delayed writes ---- */
 
+/* A second delayed write of a dirty block is absorbed: its age stays. */
 TEST(a_block_is_dirty_since_it_was_let_go_dirty_first)
 {
     boot("nbuf=64");
@@ -35,7 +51,8 @@ TEST(to_read_a_dirty_block_leaves_it_as_it_was)
     check_counters("bio.", "misses 1, hits 1, dirtied 1");
 }
 
-TEST(a_delayed_write_says_whose_block_it_is_and_that_it_is_structure)
+/* bdwrite is for metadata, bwrite_data for the data of a file. */
+TEST(a_delayed_write_says_whose_block_it_is_and_that_it_is_metadata)
 {
     boot("nbuf=64 write=told");
     dirty(5, 3);
@@ -49,6 +66,7 @@ TEST(a_delayed_write_says_whose_block_it_is_and_that_it_is_structure)
     check(!buffer_of(5)->block.meta);
 }
 
+/* Return how many dirty blocks of this owner are on its list. */
 static u64 owned_by(u64 owner)
 {
     u64 n = 0;
@@ -103,6 +121,8 @@ TEST(each_buffer_begins_a_line_of_the_processors_cache)
     check_eq(sizeof(struct buf), 256);
 }
 
+/* A transfer (struct io) is what a buffer needs for a command. Clean buffers
+ * share a few of them; a dirty one keeps its own. */
 TEST(a_buffer_that_is_let_go_clean_gives_its_transfer_back)
 {
     boot("nbuf=64");
@@ -186,6 +206,8 @@ TEST(a_write_at_once_of_a_dirty_block_is_its_delayed_write)
     check_commands("W0:10+2");
 }
 
+/* The write policy's flag `keeps` says that the cache's memory keeps its
+ * contents without power. Then bwrite_stable need not write. */
 TEST(bwrite_writes_and_bwrite_stable_need_not_if_the_cache_keeps_its_contents)
 {
     boot("nbuf=64 write=told");
@@ -203,6 +225,7 @@ TEST(bwrite_writes_and_bwrite_stable_need_not_if_the_cache_keeps_its_contents)
     check_commands("W0:12+2");
 }
 
+/* As a process: write block 5, wait, and note it. */
 static void write_five(void *arg)
 {
     (void)arg;
@@ -210,6 +233,7 @@ static void write_five(void *arg)
     note("%u wrote", myproc()->pid);
 }
 
+/* As a process: read block 5 and note it. */
 static void read_five(void *arg)
 {
     (void)arg;
@@ -249,11 +273,15 @@ TEST(writes_are_numbered)
 
 /* ---- write policies ---- */
 
+/* Write data of file 3, as the write policy says. */
 static int write_data(u64 blkno, bool filled)
 {
     return bwrite_data(getblk(disk0(), blkno), 3, filled);
 }
 
+/* The hook `decide` sees the block, whether it is filled, how many blocks are
+ * dirty, and how many requests wait at the disk: ten are submitted for disk 0,
+ * which takes eight at a time. */
 TEST(a_write_policy_is_asked_of_each_write_of_data_and_of_no_other)
 {
     boot("nbuf=64 write=told");
@@ -262,7 +290,7 @@ TEST(a_write_policy_is_asked_of_each_write_of_data_and_of_no_other)
     bawrite(getblk(disk0(), 6));
     check_notes("");
     submit("R0:100+2 R0:200+2 W0:300+2 R1:50+2 R0:500+2 R0:520+2 R0:540+2 "
-           "R0:560+2 W0:580+2 R0:600+2"); /* eight go */
+           "R0:560+2 W0:580+2 R0:600+2");
     write_data(9, true);
     write_data(9, false);
     check_notes("decide 0:9 filled dirty=1 of 64 queued=2; "
@@ -310,6 +338,7 @@ TEST(delayed_only_makes_the_block_dirty)
     check_eq(bcache.nheld_back, 0);
 }
 
+/* Block 5 is written by an asynchronous write, block 6 by the flush. */
 TEST(held_back_is_delayed_and_marks_the_block_until_it_is_written)
 {
     boot("nbuf=64 write=told");
@@ -363,19 +392,23 @@ TEST(the_kernel_can_delay_a_write_instead_and_leave_a_faulty_policy_in_use)
     end_commands();
 }
 
+/* Write data while the policy's hook `check` complains. */
 static void decide_wrongly(void)
 {
     told.wrong = "a mistake";
     write_data(5, true);
 }
 
+/* End a scan while the policy's hook `check` complains. */
 static void look_ends_wrongly(void)
 {
     told.wrong = "a mistake";
     scan_ends();
 }
 
-TEST(a_write_policy_is_checked_after_each_answer_but_not_while_one_looks)
+/* With check=1 the hook `check` is called after each answer, or at the end of
+ * the update policy's scan. */
+TEST(a_write_policy_is_checked_after_each_answer_but_not_during_a_scan)
 {
     boot("nbuf=64 write=told check=1");
     check_panics(decide_wrongly, "policy check: write/told: a mistake");
@@ -429,6 +462,7 @@ TEST(a_failed_write_of_a_clean_block_is_dirty_since_it_was_queued)
     check(buffer_of(5)->flags & B_VALID);
 }
 
+/* The list of dirty blocks stays in the order of their ages. */
 TEST(failed_writes_are_sorted_in_by_their_age)
 {
     boot("nbuf=64 cluster_kb=0");
@@ -457,7 +491,7 @@ TEST(the_next_write_of_a_failed_block_that_succeeds_makes_it_clean)
     check_eq(buffer_of(5)->block.dirtied_ns, 0);
 }
 
-/* ---- blocks that belong to nothing any more ---- */
+/* ---- binval: blocks whose contents are dropped ---- */
 
 TEST(a_dropped_block_is_not_written)
 {
@@ -511,6 +545,7 @@ TEST(a_dropped_block_that_could_not_be_written_is_not_kept)
     check_eq(bio_dirty(), 0);
 }
 
+/* As a process: drop a block. */
 static void drop(void *blkno)
 {
     binval(disk0(), *(u64 *)blkno);

@@ -1,9 +1,20 @@
 /*
  * Candidate writes: a dirty block is known to its disk's scheduler, which may
  * write it before it is due.
+ *
+ * - The scheduler is `told`, which takes candidates and notes each call
+ *   (told.h): "queued O10" is the candidate at sector 10, "next R0 W0 O1" is a
+ *   question when no read, no write and one candidate are queued. told.next is
+ *   its answer; without one it takes the oldest.
+ * - dirty(5, 0) makes block 5 dirty, which is sectors 10 and 11 (blocks.h).
+ * - To claim a candidate is to reserve its buffer, before it is written. The
+ *   claim fails if the buffer is not as it was.
+ * - disk_poke has the scheduler queried; check_commands expects the disk's
+ *   commands since the last check.
  */
 #include "tests/support/native/blocks.h"
 
+/* Boot with a scheduler that takes candidates. */
 static void boot_candidates(void)
 {
     told_sched.sched.takes_candidates = true;
@@ -12,6 +23,7 @@ static void boot_candidates(void)
     boot("nbuf=64 sched=told");
 }
 
+/* Return no request: nothing goes now. */
 static struct request *not_now(struct queue *q, u64 now_ns)
 {
     (void)q, (void)now_ns;
@@ -93,48 +105,42 @@ TEST(a_candidate_is_not_claimed_while_somebody_has_the_buffer)
     check_at_rest();
 }
 
-/* The scheduler has chosen a candidate; before it is reserved, with no lock
- * held, something else happens to its buffer. */
-static void (*meanwhile)(void);
-
-static struct request *choose_late(struct queue *q, u64 now_ns)
-{
-    (void)now_ns;
-    return queue_oldest(q, CANDIDATES);
-}
-
-static void claim_after(void (*fn)(void))
+/* Check that a candidate cannot be claimed after fn. The scheduler has chosen
+ * it; before it is reserved, with no lock held, fn happens to its buffer. */
+static void check_no_claim_after(void (*fn)(void))
 {
     boot_candidates();
     told.next = not_now;
     dirty(5, 0);
     struct io *io = buffer_of(5)->io;
     bool (*claim)(struct io *, const struct disk *) = io->reserve;
-    meanwhile = fn;
     fn();
     forget("commands");
     check(!claim(io, disk0()));
-    (void)choose_late;
     check_commands("");
 }
 
+/* Start the write of the block. */
 static void write_it(void)
 {
     told.next = NULL;
     bawrite(getblk(disk0(), 5));
 }
 
+/* Write the block, and wait. */
 static void clean_it(void)
 {
     told.next = NULL;
     check_eq(bwrite(getblk(disk0(), 5)), 0);
 }
 
+/* Drop the block. */
 static void drop_it(void)
 {
     binval(disk0(), 5);
 }
 
+/* Write the block, and make it dirty again. */
 static void write_and_dirty_it(void)
 {
     clean_it();
@@ -144,23 +150,23 @@ static void write_and_dirty_it(void)
 
 TEST(a_candidate_is_not_claimed_while_it_is_written)
 {
-    claim_after(write_it);
+    check_no_claim_after(write_it);
     end_commands();
 }
 
 TEST(a_candidate_is_not_claimed_when_it_was_written)
 {
-    claim_after(clean_it);
+    check_no_claim_after(clean_it);
 }
 
 TEST(a_candidate_is_not_claimed_when_its_block_was_dropped)
 {
-    claim_after(drop_it);
+    check_no_claim_after(drop_it);
 }
 
 TEST(a_candidate_is_not_claimed_when_it_was_a_candidate_anew)
 {
-    claim_after(write_and_dirty_it);
+    check_no_claim_after(write_and_dirty_it);
 }
 
 TEST(a_candidate_is_not_claimed_for_another_disk)

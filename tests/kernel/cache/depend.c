@@ -1,6 +1,16 @@
 /*
  * Metadata that waits for data (kernel/depend): in which order the blocks reach
  * the disk, who writes them, and who waits.
+ *
+ * - A new block of a file must be on the disk before the metadata that points
+ *   to it. So the metadata's buffer is pinned (B_PINNED): it is not dirty yet,
+ *   and becomes so when its new blocks are written. A kernel thread does that.
+ * - point(30, 20) makes block 20 new, of file 1, and has block 30 point to it.
+ * - Block 20 is sectors 40 and 41. check_commands("W0:40+2 F0") expects what
+ *   the disks got since the last check: a write of disk 0, 2 sectors from 40
+ *   on, then a flush of the drive's cache.
+ * - depend_flush writes all that waits, depend_write a block that waits, with
+ *   its new blocks before, and depend_settle what has nothing to wait for.
  */
 #include "tests/support/native/blocks.h"
 #include "kernel/cache/bio.h"
@@ -10,11 +20,13 @@
 
 static bool no_memory, no_process;
 
+/* Return a page, unless the test has no memory. */
 void *page_alloc(void)
 {
     return no_memory ? NULL : mem_reserve(4096);
 }
 
+/* Start a kernel thread, unless the test has no process. */
 struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg)
 {
     return no_process ? NULL : kthread(name, fn, arg);
@@ -40,6 +52,7 @@ static void boot_waiting(const char *args)
     forget_all();
 }
 
+/* Return whether a block waits for new blocks. */
 static bool is_pinned(u64 blkno)
 {
     return buffer_of(blkno)->flags & B_PINNED;
@@ -94,6 +107,7 @@ TEST(a_write_of_what_waits_writes_the_new_blocks_before)
 
 static int written = 1;
 
+/* As a process: write block 30. */
 static void write_30(void *)
 {
     written = depend_write(bread(disk0(), 30));
@@ -190,6 +204,8 @@ TEST(if_the_drive_cannot_flush_what_waits_goes_on_waiting)
     check(!is_pinned(30) && *(u32 *)on_device(0, 60) == 21);
 }
 
+/* Of 16 buffers at most two may be pinned. A third pins, and then the drive
+ * cannot flush what would unpin one, so no new block is allowed. */
 TEST(if_too_much_waits_for_a_drive_that_cannot_flush_no_hole_is_filled)
 {
     rig.can_flush = rig.flush_fails = true;
@@ -247,6 +263,7 @@ TEST(what_was_dropped_waits_no_more_and_is_not_waited_for)
     check(is_dirty(30));
 }
 
+/* An eighth of 16 buffers is two. Block 30 has waited longest. */
 TEST(if_more_than_an_eighth_waits_the_longest_is_written)
 {
     boot("nbuf=16 cluster_kb=0");
@@ -292,6 +309,8 @@ TEST(without_a_thread_the_program_waits_for_the_new_block)
     check(is_pinned(30));
 }
 
+/* A note says which block waits for which. Notes are in pages of memory; one
+ * page is enough for 500 blocks one after the other. */
 TEST(without_memory_the_program_waits_and_notes_are_used_again)
 {
     boot("nbuf=64 cluster_kb=0");

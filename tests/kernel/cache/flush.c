@@ -1,6 +1,19 @@
 /*
  * Flushes that are waited for, bflush and fsync: which dirty blocks they write,
  * in which order and how many at a time, what they wait for and return.
+ *
+ * - bflush writes all dirty blocks of a disk, or of all disks (NULL);
+ *   bflush_owner, which fsync uses, those of one owner, a file.
+ * - boot_dirty makes blocks 10 to 17 dirty, one after the other; the even ones
+ *   belong to owner 1, the odd ones to owner 2 (flush.h). check_dirty expects
+ *   which of them are dirty. Block 10 is sectors 20 and 21 of disk 0.
+ * - dirty(5, 1) makes block 5 dirty for owner 1; bawrite(getblk(..)) starts a
+ *   write of a block, as another process would.
+ * - start(9, flush_1, NULL) has process 9 flush owner 1's blocks; its result is
+ *   in `flushed`. A command ends when the test sleeps, by end_command(i), the
+ *   i-th in flight, or by end_commands. fail_sector makes writes fail.
+ * - check_commands("W0:20+2") expects the commands since the last check;
+ *   check_counters these counters, and 0 of all others with the prefix.
  */
 #include "tests/kernel/cache/flush.h"
 
@@ -79,6 +92,7 @@ TEST(fsync_is_by_the_owner_a_block_has_now)
     check_dirty("12 13 15 17");
 }
 
+/* Owners are spread over lists; the other owner shares owner 1's list. */
 TEST(fsync_tells_owners_of_one_list_apart)
 {
     boot("nbuf=64");
@@ -139,6 +153,7 @@ TEST(a_flush_waits_for_writes_that_others_started)
 
 static int flushed;
 
+/* As a process: flush owner 1's blocks. */
 static void flush_1(void *arg)
 {
     (void)arg;
@@ -201,6 +216,7 @@ TEST(a_failed_write_that_another_started_is_an_error_if_it_fails_again)
     check_eq(bflush_owner(disk0(), 1), 0);
 }
 
+/* As a process: flush a disk, or all. */
 static void flush_any(void *disk)
 {
     flushed = bflush(disk);
@@ -225,6 +241,7 @@ static void fail_meanwhile(void (*flush)(void *), bool pending)
     check_eq(flushed, (u64)-EIO);
 }
 
+/* flushed is what the flush returned. */
 TEST(fsync_returns_the_failure_of_a_write_that_another_starts_meanwhile)
 {
     fail_meanwhile(flush_1, false);
@@ -273,7 +290,7 @@ TEST(a_flush_waits_for_all_writes_of_others_however_they_end)
     check(has_ended(t));
 }
 
-/* The failed block is another disk's. */
+/* The block whose write fails is disk 0's. */
 TEST(bflush_returns_no_failure_of_another_disk)
 {
     boot_dirty("");
@@ -341,7 +358,8 @@ TEST(a_flush_waits_for_a_dirty_buffer_that_somebody_has)
     check_at_rest();
 }
 
-/* The block after it in the list leaves the list while the flush waits. */
+/* While the flush waits for block 10, which somebody has, block 12, the next
+ * one of the list, is written and leaves the list. */
 TEST(a_flush_goes_on_from_the_beginning_after_it_waited_for_a_buffer)
 {
     boot_dirty("");
@@ -371,7 +389,8 @@ TEST(a_flush_does_not_write_what_somebody_has_written_meanwhile)
     check_at_rest();
 }
 
-/* Cleaned and dirty again: younger than the flush. */
+/* While the flush waits for block 10, the block is written and becomes dirty
+ * again. So it is younger than the flush. */
 TEST(a_flush_does_not_write_what_is_dirty_anew)
 {
     boot_dirty("");
@@ -401,6 +420,7 @@ TEST(a_flush_does_not_write_what_has_another_owner_meanwhile)
 
 /* ---- batches ---- */
 
+/* Return the youngest write of the queue. */
 static struct request *youngest(struct queue *q, u64 now_ns)
 {
     (void)now_ns;

@@ -2,6 +2,16 @@
  * Flushes for which no process waits: bflush_smooth, and the flush_ calls of
  * policies. The tests check which buffers they look at, which writes they
  * start, and what they count.
+ *
+ * - boot_dirty makes blocks 10 to 17 dirty since 1000 to 8000 ns, and the time
+ *   is 10000; even ones belong to file 1, odd ones to file 2 (flush.h). Block
+ *   10 is sectors 20 and 21. check_dirty expects which of them are dirty.
+ * - An update policy calls flush_ functions in its scan, between scan_begins
+ *   and scan_ends. look(fn) makes such a scan, and returns how many writes it
+ *   started. The functions below are what a scan does in one test each.
+ * - check_counters("bio.", ...): scanned are the blocks that a flush looked at,
+ *   due those that it chose to write. check_hist("bio.burst", ...) has how many
+ *   writes each burst had. check_commands expects the disk's commands.
  */
 #include "kernel/cache/lost.h"
 #include "tests/kernel/cache/flush.h"
@@ -85,7 +95,7 @@ TEST(the_oldest_dirty_block_is_known)
     check_eq(oldest_dirty_ns(), 5000);
 }
 
-/* A look in which `fn` is called; how many writes it started in all. */
+/* Make a scan in which `fn` is called. Return how many writes it started. */
 static u64 look(u64 (*fn)(void))
 {
     scan_begins();
@@ -94,6 +104,7 @@ static u64 look(u64 (*fn)(void))
     return n;
 }
 
+/* Flush what has been dirty for 7000 ns. */
 static u64 older(void)
 {
     return flush_older(7000);
@@ -109,9 +120,11 @@ TEST(flush_older_writes_what_is_so_old)
     end_commands();
 }
 
-/* The write policy lets writes start while the queue is shorter than this. */
+/* The write policy allows writes while the queue is shorter than this. */
 static u64 queue_most;
 
+/* Decide as a write policy: write now while fewer than queue_most requests are
+ * queued, else hold back. */
 static enum write_mode decide_by_queue(const struct write_info *w)
 {
     note("%lu%s at %lu", w->blkno, w->filled ? "" : " in part", w->queued);
@@ -119,6 +132,8 @@ static enum write_mode decide_by_queue(const struct write_info *w)
     return w->queued < queue_most ? WRITE_ASYNC : WRITE_HELD_BACK;
 }
 
+/* Boot with a write policy that holds back what would make the queue longer
+ * than `most`. */
 static void boot_holding_back(u64 most)
 {
     queue_most = most;
@@ -157,6 +172,7 @@ TEST(a_write_policy_that_asks_for_it_alone_holds_back_what_is_due)
     end_commands();
 }
 
+/* Release all that is held back, as a write policy does each second. */
 static void release_all(u64 now_ns)
 {
     (void)now_ns;
@@ -178,6 +194,7 @@ TEST(a_write_policy_releases_what_it_holds_back)
     end_commands();
 }
 
+/* Flush the two oldest. */
 static u64 oldest(void)
 {
     return flush_oldest(2);
@@ -206,6 +223,7 @@ TEST(flush_all_writes_all)
 
 static struct list due;
 
+/* List two blocks as due, as an update policy does. */
 static void list_due(u64 a, u64 b)
 {
     list_init(&due);
@@ -213,11 +231,14 @@ static void list_due(u64 a, u64 b)
     list_push_back(&due, &buffer_of(b)->block.owing);
 }
 
+/* Flush the files of the listed blocks. */
 static u64 listed_files(void)
 {
     return flush_files(&due);
 }
 
+/* Flush the listed files twice, of which the second finds nothing, and then
+ * all. */
 static u64 files_then_all(void)
 {
     list_due(14, 10);
@@ -227,7 +248,7 @@ static u64 files_then_all(void)
     return n + flush_all();
 }
 
-TEST(flush_files_writes_one_files_blocks_and_a_look_adds_up)
+TEST(flush_files_writes_one_files_blocks_and_a_scan_adds_up)
 {
     boot_dirty("");
     check_eq(look(files_then_all), 8);
@@ -272,11 +293,13 @@ TEST(flush_files_of_a_block_of_no_file_is_of_that_block)
     end_commands();
 }
 
-/* ---- blocks that are shown ---- */
+/* ---- flush_by_age and flush_in_cache, which show blocks to the policy ---- */
 
 static enum visit answers[64];
 static u32 nshown;
 
+/* Note the block that is shown, and return the answer that the test has set for
+ * it. */
 static enum visit answer(struct block *b, u64 now_ns)
 {
     check_eq(now_ns, clock_now_ns);
@@ -284,6 +307,7 @@ static enum visit answer(struct block *b, u64 now_ns)
     return answers[nshown++];
 }
 
+/* Show all dirty blocks by age. */
 static u64 by_age(void)
 {
     return flush_by_age(answer);
@@ -324,6 +348,7 @@ TEST(flush_by_age_ends_at_the_last_that_it_writes)
     end_commands();
 }
 
+/* Show the buffers 2 to 5 of the cache. */
 static u64 in_cache(void)
 {
     return flush_in_cache(2, 4, answer);
@@ -346,6 +371,7 @@ TEST(flush_in_cache_shows_buffers_clean_or_dirty_in_their_order)
     end_commands();
 }
 
+/* Show buffer 5 and all behind it. */
 static u64 in_end_of_cache(void)
 {
     return flush_in_cache(5, 100, answer);
@@ -362,12 +388,13 @@ TEST(flush_in_cache_ends_with_the_buffers_that_were_used_and_at_stop)
     check_notes("15; 16");
 }
 
+/* Show all buffers. */
 static u64 all_in_cache(void)
 {
     return flush_in_cache(0, UNLIMITED, answer);
 }
 
-/* Its time is 0 while it is written, and it may be with somebody. */
+/* While it is written its time of becoming dirty is 0. */
 TEST(a_block_that_is_being_written_is_not_due)
 {
     boot_dirty("");
@@ -393,8 +420,9 @@ TEST(a_block_that_becomes_dirty_is_due_when_it_is_let_go)
     brelse(b);
 }
 
-/* ---- looks ---- */
+/* ---- scans ---- */
 
+/* Flush all, end the writes, and flush all again in the same scan. */
 static u64 all_twice(void)
 {
     u64 n = flush_all();
@@ -402,7 +430,7 @@ static u64 all_twice(void)
     return n + flush_all();
 }
 
-TEST(no_block_is_tried_twice_in_one_look)
+TEST(no_block_is_tried_twice_in_one_scan)
 {
     boot_dirty("");
     fail_sector(0, 20, true, 100);
@@ -415,7 +443,7 @@ TEST(no_block_is_tried_twice_in_one_look)
     check_commands("W0:20+2");
 }
 
-TEST(a_look_begins_to_count_anew)
+TEST(a_scan_begins_to_count_anew)
 {
     boot_dirty("");
     check_eq(look(oldest), 2);

@@ -1,14 +1,24 @@
-/* Which calls report a lost delayed write (lost.h). */
+/*
+ * Which calls report a lost delayed write (lost.h).
+ *
+ * - lost_add notes a loss of a file, its owner; true if it is news. If it is a
+ *   loss of metadata, it concerns all files of the disk.
+ * - lost_opened returns what a new description of the file remembers, the
+ *   losses so far. fsync_of and close_of return -EIO if that description has
+ *   not been told of a loss yet, and remember that it was told.
+ */
 #include "tests/support/native/blocks.h"
 #include "kernel/cache/lost.h"
 
 enum { FILE_A = 7, FILE_B = 8 };
 
+/* Call fsync of a file by a description, which remembers `told`. */
 static int fsync_of(u64 owner, u64 *told)
 {
     return lost_tell(disk0(), owner, told, true);
 }
 
+/* Close a file's description. */
 static int close_of(u64 owner, u64 *told)
 {
     return lost_tell(disk0(), owner, told, false);
@@ -56,7 +66,7 @@ TEST(sync_is_told_once_for_each_disk)
     check_eq(fsync_of(FILE_A, &a), -EIO);
 }
 
-TEST(a_loss_of_structure_concerns_all_files_of_the_disk)
+TEST(a_loss_of_metadata_concerns_all_files_of_the_disk)
 {
     boot("nbuf=64");
     u64 a = lost_opened(disk0(), FILE_A), b = a;
@@ -70,6 +80,8 @@ TEST(a_loss_of_structure_concerns_all_files_of_the_disk)
     check_eq(fsync_of(FILE_B, &b), 0);
 }
 
+/* LOST_FILES files have a row each. Losses of further files are kept together,
+ * so `late`, opened afterwards, is told, too. */
 TEST(more_files_than_are_remembered_are_told_all_the_same)
 {
     u64 told[LOST_FILES + 9];

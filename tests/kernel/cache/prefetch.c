@@ -1,7 +1,16 @@
 /*
- * Prefetching by the kernel: what prefetch policies are asked and told, which
- * of their requests are faults, streams of open files, and the readers of each
+ * Prefetching by the kernel: which questions prefetch policies get, which of
+ * their requests are faults, streams of open files, and the readers of each
  * disk that a drive's cache adapts to.
+ *
+ * - read_blocks(3, 2) is a program's read of blocks 3 and 4 of an open file of
+ *   100 blocks. It returns the policy's read-ahead request: `n` blocks from
+ *   `first` on, `times` times, each `step` blocks further. n 0 is no request.
+ * - A stream is a reader of the open file that goes on where it stopped. The
+ *   policy `told` notes each question: the read, the stream's next block, and
+ *   a word of the stream that the policy counts up (told.h).
+ * - told.readahead is the answer of `told`. A request of blocks that the file
+ *   has not is a policy fault.
  */
 #include "tests/support/native/blocks.h"
 #include "kernel/cache/prefetch.h"
@@ -11,6 +20,7 @@
 
 static struct streams file;
 
+/* Boot the cache and prefetching with these boot arguments. */
 static void boot_prefetch(const char *args)
 {
     boot(args);
@@ -18,7 +28,7 @@ static void boot_prefetch(const char *args)
     forget("notes");
 }
 
-/* A read of the open file, which has 100 blocks. */
+/* Read n blocks of the open file. Return the policy's read-ahead request. */
 static struct readahead read_blocks(u64 block, u64 n)
 {
     struct access a = {.block = block, .nblocks = n, .file_blocks = 100};
@@ -40,7 +50,7 @@ TEST(the_policy_is_asked_with_the_stream_that_the_read_belongs_to)
                 "ahead 6+1 of 100, next 6, word 2");
 }
 
-TEST(a_wish_is_passed_on_and_is_once_unless_the_policy_says)
+TEST(a_request_is_passed_on_and_is_once_unless_the_policy_says)
 {
     boot_prefetch("prefetch=told");
     told.readahead = (struct readahead){.first = 7, .n = 3};
@@ -58,7 +68,7 @@ TEST(a_wish_is_passed_on_and_is_once_unless_the_policy_says)
     check_eq(readahead_block(&w, 11), 39);
 }
 
-TEST(a_policy_that_wishes_nothing_reads_nothing)
+TEST(a_policy_that_requests_nothing_reads_nothing)
 {
     boot_prefetch("");
     check_eq(read_blocks(3, 2).n, 0);
@@ -72,6 +82,7 @@ TEST(whether_the_policy_in_use_takes_hints_is_known)
     check(prefetch_takes_hints());
 }
 
+/* Return true. */
 static bool yes(void)
 {
     return true;
@@ -87,6 +98,7 @@ TEST(whether_the_policy_in_use_wants_single_blocks_is_known)
 
 static enum hint hint_seen;
 
+/* Note the hint of a read, as a policy. */
 static void see_hint(struct stream *s, const struct access *a,
                      struct readahead *w)
 {
@@ -117,6 +129,7 @@ TEST(a_policy_sees_the_hint_and_one_that_takes_hints_is_not_asked_at_random)
 
 /* ---- requests off the file ---- */
 
+/* Check that a request is taken as it is. */
 static void check_good(u64 first, u64 n, i64 step, u64 times)
 {
     told.readahead = (struct readahead){
@@ -125,7 +138,7 @@ static void check_good(u64 first, u64 n, i64 step, u64 times)
     check_console("");
 }
 
-TEST(a_wish_may_be_of_all_of_the_file)
+TEST(a_request_may_be_of_all_of_the_file)
 {
     boot_prefetch("prefetch=told");
     check_good(0, 100, 0, 1);
@@ -272,6 +285,7 @@ TEST(eight_streams_of_a_file_are_told_apart_and_the_oldest_gives_way)
 
 static u64 reach;
 
+/* Return whether a read is within `reach` blocks of a stream's next block. */
 static bool near(const struct stream *s, const struct access *a)
 {
     return a->block <= s->next_block + reach &&
@@ -314,7 +328,7 @@ TEST(a_stream_that_is_new_belongs_to_no_read_yet)
 
 static struct streams files[20];
 
-/* File i is read on; it has gone on before. */
+/* Read the next block of file i. */
 static void read_on(u32 i)
 {
     struct stream *s = &files[i].stream[files[i].latest];
@@ -323,11 +337,13 @@ static void read_on(u32 i)
     prefetch_readahead(disk0(), &files[i], &a);
 }
 
+/* Return into how many segments the drive's cache is divided. */
 static u32 segments(void)
 {
     return disk0()->drive.cache.segments;
 }
 
+/* Boot with a drive whose cache adapts, and begin to read 20 files. */
 static void boot_adaptive(void)
 {
     boot_prefetch("drive=cheetah4lp drive_segments=adaptive");
@@ -360,8 +376,9 @@ TEST(a_stream_counts_for_a_second)
     check_eq(segments(), 1);
 }
 
-/* Files 0 to 3 are read on every half second, file 4 but once. */
-TEST(a_file_that_is_closed_counts_no_more)
+/* Files 0 to 3 are read again each half second, file 4 only once. Then file 0
+ * is closed, on its disk; file 1 is not, because the disk is another one. */
+TEST(a_file_that_is_closed_does_not_count)
 {
     boot_adaptive();
     for (u32 i = 0; i < 5; i++)
@@ -434,6 +451,7 @@ TEST(a_jump_leaves_the_cache_as_it_was_divided)
     check_eq(segments(), 5);
 }
 
+/* Return true: each read belongs to the stream. */
 static bool always(const struct stream *s, const struct access *a)
 {
     (void)s, (void)a;

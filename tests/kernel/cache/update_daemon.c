@@ -1,6 +1,13 @@
 /*
- * The update daemon: when it asks the update policy and the write policy, when
- * it has them look, and what it counts.
+ * The update daemon: when it queries the update policy and the write policy,
+ * when it has them scan, and what it counts.
+ *
+ * - boot_daemon starts the daemon with the policy `told`, which notes each call
+ *   (told.h): "next after 0" is the question when to scan next, after the last
+ *   scan at 0 ns; "look" is a scan, and the number behind it is how many writes
+ *   the scan started; "dirtied 10" and "leaves 10" are about block 10.
+ * - told.next_ns is the answer, NEVER_NS at first. run_to_ns lets time pass.
+ *   check_notes expects the notes since the last check.
  */
 #include "tests/support/native/blocks.h"
 #include "kernel/cache/bio.h"
@@ -8,6 +15,8 @@
 #define MS 1000000UL
 #define S  1000000000UL
 
+/* Boot with these arguments and the policy told, whose scans flush all, and
+ * start the daemon. */
 static void boot_daemon(const char *args)
 {
     char line[256];
@@ -20,14 +29,14 @@ static void boot_daemon(const char *args)
     forget("notes");
 }
 
-TEST(the_daemon_asks_when_to_look_and_looks_then)
+TEST(the_daemon_asks_when_to_scan_and_scans_then)
 {
     told.next_ns = 5 * MS;
     boot_daemon("");
     run_to_ns(5 * MS - 1);
     check_notes("");
     told.next_ns = 9 * MS;
-    /* The daemon looks because its time has come, not because of an event. */
+    /* At the time the policy is asked once more, and names a later one. */
     run_to_ns(5 * MS);
     check_notes("next after 0");
     run_to_ns(9 * MS - 1);
@@ -35,6 +44,7 @@ TEST(the_daemon_asks_when_to_look_and_looks_then)
     check_counters("updated.", "");
 }
 
+/* Return a time 4 ms after the last scan. */
 static u64 next_after(u64 last_ns)
 {
     note("next after %lu", last_ns);
@@ -69,6 +79,7 @@ TEST(what_a_look_starts_is_one_burst)
     check_at_rest();
 }
 
+/* Return the time 0, and after the first scan never. */
 static u64 past_then_never(u64 last_ns)
 {
     return last_ns ? NEVER_NS : 0;
@@ -118,7 +129,8 @@ TEST(a_dirty_block_wakes_nobody_before_the_time)
     check_notes("dirtied 10; dirtied 11; dirtied 12");
 }
 
-TEST(the_policy_looks_before_its_time_once_so_much_is_dirty_as_it_named)
+/* scan_at_dirty(2) has the daemon woken when two blocks are dirty, once. */
+TEST(the_policy_scans_before_its_time_once_so_much_is_dirty_as_it_named)
 {
     told.next_ns = 50 * MS;
     boot_daemon("");
@@ -141,6 +153,7 @@ TEST(the_policy_looks_before_its_time_once_so_much_is_dirty_as_it_named)
 
 /* ---- each second of a write policy ---- */
 
+/* Note the time, and flush the oldest block, as a write policy. */
 static void each_second(u64 now_ns)
 {
     check_eq(now_ns, clock_now_ns);
@@ -197,6 +210,7 @@ TEST(the_sooner_of_both_times_wakes_the_daemon)
 
 /* ---- swaps ---- */
 
+/* Scan: start a write, and wait for it. */
 static void sleep_in_scan(u64 now_ns)
 {
     (void)now_ns;
@@ -205,6 +219,7 @@ static void sleep_in_scan(u64 now_ns)
     note("end of look");
 }
 
+/* As a process: swap the update policy. */
 static void swap_update(void *arg)
 {
     (void)arg;
@@ -212,7 +227,7 @@ static void swap_update(void *arg)
     note("swapped");
 }
 
-TEST(a_swap_waits_until_the_policy_has_looked)
+TEST(a_swap_waits_for_the_end_of_the_scan)
 {
     told.next_ns = 5 * MS;
     told_update.tunables = knobs;

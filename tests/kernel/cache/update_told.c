@@ -1,10 +1,15 @@
 /*
- * What the update policy is told of blocks that become dirty and of those that
- * are written or dropped.
+ * Which blocks the update policy is notified of: those that become dirty, and
+ * those that are written or dropped.
+ *
+ * The policy `told` notes each call (told.h): "dirtied 5", "leaves 5".
+ * check_notes expects the notes since the last check. dirty(5, 0) makes block 5
+ * dirty; bawrite starts a write, binval drops a block (blocks.h).
  */
 #include "tests/support/native/blocks.h"
 #include "kernel/cache/bio.h"
 
+/* Boot with the update policy told, which nobody has scan. */
 static void boot_told_update(const char *args)
 {
     char line[256];
