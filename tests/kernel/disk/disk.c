@@ -2,6 +2,18 @@
  * Disks: how requests end, with counters, histograms and the trace; failures;
  * transfers outside the cache; barriers; the state that policies see; boot
  * arguments.
+ *
+ * - boot_disks starts the kernel's two disks on the host with these boot
+ *   arguments (rig.h). rig.depth is how many commands a device takes.
+ * - submit("R0:100+2 W1:200+5") submits a read of disk 0, 2 sectors from 100
+ *   on, and a write. Its end is a note: "R100 done" or "R100 failed", which
+ *   check_notes expects. end_command(0) ends the oldest command in flight,
+ *   end_commands all. Neighbours that are submitted while the disk is plugged
+ *   go as one command.
+ * - check_commands("R0:100+4=2 F1") expects what the devices got: a command of
+ *   2 requests, and a flush of disk 1. check_counters expects these counters,
+ *   and 0 of all others; check_hist a histogram's values (of disk 1, say) and
+ *   their sum; check_trace events: name, disk, sector, process, argument.
  */
 #include "tests/support/native/told.h"
 #include "kernel/base/abi.h"
@@ -48,6 +60,7 @@ TEST(a_new_request_finds_so_many_queued)
 
 static u64 again_sector; /* not 0: submit_again submits the transfer anew */
 
+/* Note the end of a transfer, and submit it again if the test wants that. */
 static void submit_again(struct io *io, int error)
 {
     note("again %d", error);
@@ -69,11 +82,13 @@ TEST(who_is_told_of_an_end_may_submit)
     check_notes("again 0; again 0");
 }
 
+/* Submit a read of which the last sector is behind the disk. */
 static void submit_too_far(void)
 {
     submit("R0:4095+2");
 }
 
+/* Submit a read of no sector. */
 static void submit_nothing(void)
 {
     submit("R0:100+0");
@@ -119,7 +134,9 @@ TEST(a_bad_sector_fails_only_its_request_of_a_command)
     check_counters("disk.", "writes 3, write_sectors 6, commands 4, errors 1");
 }
 
-TEST(the_parts_of_a_failed_command_are_told_of_and_join_nobody)
+/* The two requests of the failed command are tried one by one. The scheduler
+ * hears nothing of that, and they are merged with no neighbour. */
+TEST(the_parts_of_a_failed_command_are_tried_alone)
 {
     rig.depth = 1;
     boot_disks("sched=told");
@@ -156,6 +173,7 @@ TEST(a_request_submitted_anew_may_join_again)
     check_commands("R0:100+4=2 R0:100+2 R0:102+2 R0:100+4=2");
 }
 
+/* Submit two commands where the ring has room for one. */
 static void overfill(void)
 {
     submit("R0:100+2 R0:200+2");
@@ -207,6 +225,7 @@ TEST(a_transfer_fails_if_any_piece_does)
     check_eq(disk_transfer(disk_get(0), pieces, 3), 0);
 }
 
+/* As a process: make the transfer of `pieces`. */
 static void transfer(void *result)
 {
     *(int *)result = disk_transfer(disk_get(0), pieces, 3);
@@ -281,11 +300,13 @@ TEST(a_barrier_under_a_model_takes_no_time)
     check_counters("disk.", "flushes 1");
 }
 
+/* As a process: flush disk 0's device. */
 static void barrier(void *result)
 {
     *(int *)result = disk_flush(disk_get(0));
 }
 
+/* Flush where the ring has no room. */
 static void barrier_without_room(void)
 {
     rig.ring = 0;
@@ -349,6 +370,7 @@ TEST(a_modelled_disk_says_so)
     check(disk_state(0, &s) && !s.modelled);
 }
 
+/* Return the state's sum of queued requests over time. */
 static u64 queued_ns(void)
 {
     struct disk_state s;
@@ -356,8 +378,8 @@ static u64 queued_ns(void)
     return s.queued_ns;
 }
 
-/* The sum from which the mean number of queued requests follows: the number,
- * summed over time, at each change and between changes. */
+/* queued_ns is the integral over time of how many requests are queued. Divided
+ * by the time it is their mean number. */
 TEST(the_number_queued_is_summed_over_time)
 {
     rig.depth = 1;
@@ -398,6 +420,7 @@ TEST(disks_are_found_by_number_and_by_name)
     check(!disk_named("disk2"));
 }
 
+/* turn_ns is the time of a rotation; the drive `fixed` has no platter. */
 TEST(each_disk_has_the_drive_that_was_asked_for)
 {
     boot_disks("drive=fixed disk1.drive=rz58");
@@ -462,6 +485,8 @@ TEST(drive_depth_is_for_models_alone)
     check_eq(disk_get(0)->command_ns, 0);
 }
 
+/* Boot with these arguments, and check how many segments disk 0's cache has,
+ * how large they are, and how much is read ahead. */
 static void check_cache(const char *args, u64 segments, u64 sectors, u64 ahead)
 {
     rig.sectors = 4096;
@@ -472,7 +497,7 @@ static void check_cache(const char *args, u64 segments, u64 sectors, u64 ahead)
     check_eq(c->read_ahead_sectors, ahead);
 }
 
-TEST(a_drives_cache_is_as_the_model_has_it) /* 3 of 282, read ahead 282 */
+TEST(a_drives_cache_is_as_the_model_has_it)
 {
     check_cache("drive=cheetah4lp", 3, 282, 282);
     check_eq(disk_get(0)->drive.bus_ns, 106000);
@@ -496,6 +521,7 @@ TEST(how_much_is_read_ahead_can_be_said)
     check_eq(disk_get(0)->drive.model->read_ahead_sectors, 282);
 }
 
+/* The segments stay as they are; only the row's whole_tracks changes. */
 TEST(drives_can_read_whole_tracks_ahead)
 {
     check_cache("drive=cheetah4lp drive_ahead=track", 3, 282, 282);

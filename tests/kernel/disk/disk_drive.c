@@ -1,6 +1,13 @@
 /*
  * Disks with a drive model: when commands are done, which the drive takes up
- * first, what if questions, and caches that are divided while they work.
+ * first, approaches (a scheduler's question when the drive could begin a
+ * request), and caches that are divided while they work.
+ *
+ * - Time passes in run_to_ns. submit("R0:100+2") submits a read of disk 0, 2
+ *   sectors from 100 on; its end is the note "R100 done" (rig.h). The drive
+ *   `fixed` takes 10 ms for a command.
+ * - drive_service has a drive do a command, and returns when it is done. The
+ *   tests call it on a copy of the disk's drive to know what must come.
  */
 #include "drives/row.h"
 #include "tests/support/native/told.h"
@@ -10,7 +17,7 @@
 
 /* ---- when a command is done ---- */
 
-/* When the model has this done, in a copy of the disk's drive. */
+/* Return when a copy of the disk's drive has done this command. */
 static u64 done_ns(struct drive *copy, u64 at_ns, u64 sector, u32 n, bool write)
 {
     return drive_service(copy, at_ns, sector, n, write);
@@ -36,6 +43,7 @@ TEST(data_move_when_the_model_says_that_the_command_is_done)
     check_hist("read_response", 0, "9961472 19922944", 30 * MS);
 }
 
+/* As a process: wait for a barrier, and note when it ends. */
 static void order(void *end_ns)
 {
     check_eq(disk_order(disk_get(0)), 0);
@@ -67,6 +75,8 @@ TEST(a_barrier_waits_until_a_volatile_cache_is_on_the_platters)
                             "flushes 1");
 }
 
+/* A command needs 0.5 ms to the drive. The second one is there, waiting, when
+ * the first is done; the third comes while the second is served. */
 TEST(a_command_takes_its_way_to_the_drive_unless_it_waits_there)
 {
     boot_disks("drive=fixed drive_command_us=500 drive_depth=8");
@@ -193,8 +203,9 @@ TEST(of_those_that_came_at_once_and_take_as_long_the_newest_goes_first)
     check_notes("R100 done; R400 done; R300 done; R200 done");
 }
 
-/* ---- what if ---- */
+/* ---- approaches ---- */
 
+/* Return the approach to a request, computed on a copy of the drive. */
 static struct approach fresh(struct disk *d, u64 at_ns, const struct request *r)
 {
     struct drive copy = d->drive;
@@ -202,6 +213,7 @@ static struct approach fresh(struct disk *d, u64 at_ns, const struct request *r)
     return drive_approach(&copy, at_ns, r->sector, r->nsectors, r->write);
 }
 
+/* Check the approach to a request that the drive would get at this time. */
 static void check_approach(struct disk *d, u64 start_ns,
                            const struct request *r)
 {
@@ -274,15 +286,17 @@ TEST(an_approach_after_another_request_is_from_where_that_leaves_the_drive)
     check_eq(d->drive.commands, 0);
 }
 
-/* How far two times are apart on a platter that turns once in turn_ns. */
+/* Return how far two times are apart as angles of a platter that turns once in
+ * turn_ns. */
 static u64 apart_ns(u64 one_ns, u64 other_ns, u64 turn_ns)
 {
     u64 ns = (one_ns + turn_ns - other_ns % turn_ns) % turn_ns;
     return MIN(ns, turn_ns - ns);
 }
 
-/* The way and the platter's angle are wrong by up to a tenth, and for a third
- * of the requests by more than a twentieth. */
+/* With drive_misjudged_percent=10 the times of seeks and the platter's angle
+ * that the queue reports are wrong by up to a tenth, and for a third to two
+ * thirds of the requests by more than a twentieth. */
 TEST(a_misjudged_drive_is_known_as_badly_as_was_asked_for)
 {
     u32 far_off = 0, behind = 0;
@@ -329,8 +343,8 @@ TEST(an_error_is_the_same_until_the_next_command_and_the_drives_work_is_right)
     check(queue_approach(q, at_ns, NULL, 0, &r).begin_ns != begin_ns);
 }
 
-/* After a write whose end is misjudged by up to half a turn, 5.6 ms, the way to
- * a request begins as much too early or too late. */
+/* The end of a write is misjudged by up to half a rotation, 5.6 ms. So the seek
+ * to the request behind it seems to begin as much too early or too late. */
 TEST(what_follows_a_misjudged_request_is_misjudged_with_it)
 {
     static const struct request r = {.sector = 2000, .nsectors = 8};
@@ -352,6 +366,7 @@ TEST(what_follows_a_misjudged_request_is_misjudged_with_it)
     check(early > 30 && late > 30);
 }
 
+/* NEVER_NS stands for an unknown time. */
 TEST(without_a_model_nothing_is_known_of_an_approach)
 {
     static const struct request r = {.sector = 24, .nsectors = 8};
@@ -406,11 +421,14 @@ TEST(without_an_arm_none_is_moved)
 
 /* ---- caches that are divided while they work ---- */
 
+/* Return into how many segments disk 0's cache is divided. */
 static u32 segments(void)
 {
     return disk_get(0)->drive.cache.segments;
 }
 
+/* disk_streams says how many sequential readers the disk has. A mode select is
+ * the command that divides a drive's cache; there are at most 16 segments. */
 TEST(an_adaptive_cache_has_as_many_segments_as_there_are_streams)
 {
     boot_disks("drive=cheetah4lp drive_segments=adaptive");

@@ -1,11 +1,25 @@
 /*
- * The queue of a disk: what schedulers are asked and told, which requests go
- * as one command, candidates, plugs, swaps of schedulers and their faults.
+ * The queue of a disk: which questions schedulers get, which requests go as one
+ * command, candidates, plugs, swaps of schedulers and their faults.
+ *
+ * - submit("R0:100+2 W0:200+2") submits a read of disk 0, 2 sectors from 100
+ *   on, and a write (rig.h). end_command(0) ends the oldest command in flight.
+ * - The scheduler `told` notes each call (told.h): "queued R100" is a read at
+ *   sector 100 that was queued, "next R1 W0 O0" a question when one read is
+ *   queued and no write and no candidate (O), "leaves R100" a request that
+ * goes, "again ..." the question when to ask next. told.next is its answer;
+ * without one it takes the oldest. check_notes expects the notes.
+ * - check_commands("R0:98+8=3") expects what the disks got: a read of 8 sectors
+ *   from 98 on, merged of 3 requests.
+ * - use puts a scheduler to use: a swap. A disk that is plugged dispatches
+ *   nothing until it is unplugged. A candidate is a dirty block's write, which
+ *   is claimed (its buffer is reserved) before it goes.
  */
 #include "tests/support/native/told.h"
 #include "kernel/policy/registry.h"
 #include "kernel/measure/trace.h"
 
+/* Return the youngest of all requests. */
 static struct request *youngest(struct queue *q, u64 now_ns)
 {
     struct request *last = NULL;
@@ -16,12 +30,14 @@ static struct request *youngest(struct queue *q, u64 now_ns)
     return last;
 }
 
+/* Return none: all requests wait. */
 static struct request *none(struct queue *q, u64 now_ns)
 {
     (void)q, (void)now_ns;
     return NULL;
 }
 
+/* Put a policy to use. */
 static void use(const char *kind, const char *name)
 {
     char line[64], why[POLICY_LINE_BYTES];
@@ -38,7 +54,7 @@ static struct disk *boot_slow(const char *args)
     return disk_get(0);
 }
 
-/* ---- what the scheduler is asked and told ---- */
+/* ---- questions and notices ---- */
 
 TEST(a_scheduler_is_told_of_each_request_and_asked_when_the_drive_is_free)
 {
@@ -96,6 +112,7 @@ TEST(a_plugged_disk_dispatches_when_the_last_plug_is_out)
     check_commands("R0:100+2 R0:200+2 R0:300+2");
 }
 
+/* rig.kicks counts how often the device was notified. */
 TEST(the_device_is_told_once_of_what_goes_together)
 {
     boot_disks("");
@@ -149,11 +166,13 @@ TEST(a_new_scheduler_that_takes_candidates_is_told_of_those_too)
     check_notes("queued R500; queued O600; queued O550; clook stops");
 }
 
+/* Note that the scheduler starts. */
 static void say_started(void)
 {
     note("start");
 }
 
+/* Note that the scheduler stops. */
 static void say_stopped(void)
 {
     note("stop");
@@ -255,6 +274,7 @@ TEST(a_scheduler_that_takes_no_candidates_is_not_asked_about_them)
 
 static struct request elsewhere;
 
+/* Return a request that is not in the queue. */
 static struct request *not_queued(struct queue *q, u64 now_ns)
 {
     (void)q, (void)now_ns;
@@ -354,6 +374,7 @@ TEST(a_default_starts_when_it_takes_over_after_a_fault)
     check(disk_get(1)->sched == policy_in_use[POLICY_SCHED]);
 }
 
+/* Submit a read while the scheduler's hook `check` complains. */
 static void choose_wrongly(void)
 {
     told.wrong = "a mistake";
@@ -376,6 +397,7 @@ static struct request *replaced_meanwhile(struct queue *q, u64 now_ns)
     return NULL;
 }
 
+/* Note a swap that another hart makes. */
 static void swaps_beside(const struct policy *to)
 {
     policy_in_use[POLICY_SCHED] = to;
@@ -398,6 +420,7 @@ TEST(a_wrong_answer_of_a_scheduler_that_is_no_more_in_use_is_no_fault)
     check_counters("policy.", "swaps 2");
 }
 
+/* Return none for disk 0, and for other disks the oldest. */
 static struct request *none_on_disk_0(struct queue *q, u64 now_ns)
 {
     (void)now_ns;
@@ -436,7 +459,8 @@ TEST(a_scheduler_that_fails_just_before_it_is_replaced_is_replaced_once)
     check_counters("policy.", "swaps 1, faults 1");
 }
 
-/* Both are under their own locks only. */
+/* The second disk reports the fault when the first has replaced the scheduler,
+ * since each disk has only its own lock. */
 TEST(of_two_disks_whose_scheduler_fails_at_the_same_time_one_replaces_it)
 {
     boot_slow("sched=told");
@@ -451,6 +475,7 @@ TEST(of_two_disks_whose_scheduler_fails_at_the_same_time_one_replaces_it)
 
 /* ---- neighbours go as one command ---- */
 
+/* Submit requests to disk 0 while it is plugged. */
 static void queue_together(const char *requests)
 {
     struct disk *d = disk_get(0);
@@ -525,6 +550,7 @@ TEST(writes_gather_while_a_live_device_is_busy_until_they_fill_a_command)
     end_commands();
 }
 
+/* End a transfer, which must not have failed. */
 static void end_unnoted(struct io *io, int error)
 {
     (void)io;
@@ -578,6 +604,7 @@ TEST(a_cluster_is_of_1024_kb_at_most_and_64_by_default)
 
 /* ---- candidates ---- */
 
+/* Boot with a scheduler that takes candidates. */
 static void boot_candidates(void)
 {
     told_sched.sched.takes_candidates = true;
@@ -643,6 +670,7 @@ TEST(when_a_candidate_cannot_be_claimed_the_scheduler_is_asked_again)
     check_counters("disk.", "reads 1, read_sectors 2, commands 1");
 }
 
+/* Refuse a claim, as if the buffer were in use. */
 static bool claim_fails(struct io *io, const struct disk *d)
 {
     (void)d;
@@ -815,8 +843,11 @@ TEST(
     check_notes("next R0 W0 O2; again R0 W0 O2");
 }
 
-/* ---- queue_: what a scheduler may ask ---- */
+/* ---- queue_ functions, by which a scheduler reads the queue ---- */
 
+/* A question names sets: READS, WRITES, CANDIDATES, or BOTH reads and writes.
+ * "At or after" and "before" are about sectors; "circular" begins again at the
+ * first sector. Of requests at one sector the read is first. */
 TEST(the_queue_answers_for_the_sets_a_question_is_about)
 {
     boot_candidates();
@@ -859,8 +890,9 @@ TEST(the_queue_answers_for_the_sets_a_question_is_about)
     check_eq(disk_get(1)->queue.disk, 1);
 }
 
-/* ---- changes of state that there are not ---- */
+/* ---- impossible changes of a request's state ---- */
 
+/* Return a transfer that waits in the queue. */
 static struct io *queued_io(void)
 {
     boot_disks("drive=fixed drive_depth=1");
@@ -868,12 +900,14 @@ static struct io *queued_io(void)
     return submit("R0:200+2");
 }
 
+/* Submit a transfer that is queued. */
 static void submit_twice(void)
 {
     struct io *io = queued_io(); /* before there is a disk to get */
     disk_submit(disk_get(0), io);
 }
 
+/* Make a candidate of a transfer that is queued. */
 static void candidate_queued(void)
 {
     struct io *io = queued_io();
@@ -882,6 +916,7 @@ static void candidate_queued(void)
     disk_add_candidate(disk_get(0), io);
 }
 
+/* Submit a transfer whose end nobody hears of. */
 static void submit_nobody_waits(void)
 {
     struct io io = {.request = {.nsectors = 1}};
@@ -889,13 +924,14 @@ static void submit_nobody_waits(void)
     disk_submit(disk_get(0), &io);
 }
 
+/* Unplug a disk that is not plugged. */
 static void unplug_alone(void)
 {
     boot_disks("");
     disk_unplug(disk_get(0));
 }
 
-TEST(a_change_of_state_that_there_is_not_panics)
+TEST(an_impossible_change_of_state_panics)
 {
     check_panics(submit_twice, "enqueue: assertion failed");
     check_panics(candidate_queued, "enqueue: assertion failed");

@@ -1,9 +1,18 @@
-/* Placement: where requests go on the disk, and when the policy is asked. */
+/*
+ * Placement: where requests go on the disk, and when the policy is asked.
+ *
+ * The place policy `told` notes each call (told.h): "place R10" is the question
+ * where the read at sector 10 goes, "placed 10 at 210" says that it went there.
+ * boot_placed boots with an answer of the policy. submit("R0:10+2") submits a
+ * read of disk 0, 2 sectors from 10 on; check_commands expects the commands
+ * with their places (rig.h). Block 5 is sectors 10 and 11.
+ */
 #include "drives/row.h"
 #include "tests/support/native/blocks.h"
 
 #define MS 1000000UL
 
+/* Place each request 200 sectors further. */
 static u64 shifted(const struct queue *q, const struct request *r, u64 now_ns)
 {
     (void)now_ns;
@@ -19,6 +28,7 @@ static u64 behind_head(const struct queue *q, const struct request *r,
     return r->write ? q->head_sector + 50 : r->sector;
 }
 
+/* Boot with a place policy that answers so. The head is at sector 0. */
 static void boot_placed(const char *args,
                         u64 (*place)(const struct queue *,
                                      const struct request *, u64))
@@ -89,6 +99,7 @@ TEST(each_neighbour_is_asked_for_once_and_merged_where_it_is_next)
     check_eq(disk0()->queue.head_sector, 216);
 }
 
+/* Place requests in the opposite order. */
 static u64 mirrored(const struct queue *q, const struct request *r, u64 now_ns)
 {
     (void)now_ns;
@@ -150,7 +161,7 @@ TEST(the_drive_model_goes_to_the_physical_sector)
     check_eq(disk0()->drive_timer.when_ns, want_ns);
 }
 
-TEST(a_scheduler_that_asks_what_if_hears_of_the_physical_sectors)
+TEST(an_approach_is_to_the_physical_sectors)
 {
     boot_placed("drive=rz58 place=told", shifted);
     struct request first = {.sector = 100, .nsectors = 2, .write = true};
@@ -184,6 +195,7 @@ TEST(the_trace_names_requests_by_their_sector_and_says_where_they_go)
 
 /* ---- wrong answers and swaps ---- */
 
+/* Return a sector behind the disk's end. */
 static u64 past_the_end(const struct queue *q, const struct request *r,
                         u64 now_ns)
 {
@@ -221,6 +233,7 @@ TEST(the_kernel_can_place_what_a_faulty_policy_did_not_and_leave_it_in_use)
     check_counters("policy.", "faults 1");
 }
 
+/* Return a place that is wrong on one of the disks. */
 static u64 far_away(const struct queue *q, const struct request *r, u64 now_ns)
 {
     (void)now_ns;
@@ -237,6 +250,7 @@ TEST(another_disk_goes_to_the_default_when_it_is_told_wrongly_too)
     check_counters("policy.", "faults 1");
 }
 
+/* Note that the policy starts. */
 static void starts(void)
 {
     for (u32 i = 0; i < disk_count(); i++)
@@ -254,6 +268,7 @@ TEST(a_place_policy_used_again_after_a_fault_starts_when_no_disk_uses_it)
     check(disk_get(1)->place == &told_place);
 }
 
+/* Have a request placed while the policy's hook `check` complains. */
 static void place_wrongly(void)
 {
     told.wrong = "a mistake";
