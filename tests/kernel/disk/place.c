@@ -233,7 +233,7 @@ TEST(the_kernel_can_place_what_a_faulty_policy_did_not_and_leave_it_in_use)
     check_counters("policy.", "faults 1");
 }
 
-/* Return a place that is wrong on one of the disks. */
+/* Return a place off the disk. */
 static u64 far_away(const struct queue *q, const struct request *r, u64 now_ns)
 {
     (void)now_ns;

@@ -2,6 +2,10 @@
  * RAM disks at boot: the kernel takes a table whose parts have memory of their
  * own, and refuses any other, wherever QEMU has put the device tree.
  *
+ * lay_out fills in a right table, and a test changes a part. said(tree) boots
+ * with the device tree at that address, and returns the message if the boot is
+ * refused.
+ *
  * link: kernel/driver/ramdisk.c tests/support/native/main.c
  */
 #include <setjmp.h>
@@ -37,6 +41,7 @@ static jmp_buf refused;
 static char message[256];
 static u32 calls; /* of machine mode */
 
+/* Keep the message of a boot that is refused, and go back to said(). */
 void boot_fail(const char *fmt, ...)
 {
     va_list list;
@@ -52,12 +57,14 @@ static u64 table_phys(void)
     return phys_of(&table);
 }
 
+/* Return where the table is, for the boot argument ramdisks. */
 u64 arg_number(const char *name, u64 def, u64 min, u64 max)
 {
     (void)name, (void)def, (void)min, (void)max;
     return table_phys();
 }
 
+/* Count the calls that tell machine mode of the disks. */
 i64 machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u64 call)
 {
     (void)w0, (void)w1, (void)w2, (void)w3;
@@ -109,12 +116,15 @@ static const char *said(u64 tree_phys)
     return no ? message : NULL;
 }
 
+/* Check that the table is refused. */
 static void check_refused(void)
 {
     const char *got = said(table.end + 2 * MIB);
     check(got && strstr(got, "there is no table of RAM disks"));
 }
 
+/* The tree is tried at each page, in and behind memory. Where it overlaps the
+ * table or the disks, the boot is refused. */
 TEST(a_device_tree_at_any_place_is_kept_off)
 {
     lay_out();

@@ -5,6 +5,11 @@
  * - What the protocols send is kept as the last frame; a reply to a packet of
  *   the test comes back into it by hand.
  * - A test ends with all_is_free: no datagram was lost.
+ * - This host is 10.0.0.1 (SELF); packets come from 10.0.0.2 (OTHER), and a
+ *   socket listens at PORT. Memory is full of 0xa5 when it is reserved: a
+ *   byte 0xa5 in what is sent or read was never written.
+ * - head_comes and fragment_comes have the fragments of a datagram come: the
+ *   first one, with the head of UDP, and one at 8 times `at` bytes.
  *
  * link: kernel/net/ether.c kernel/net/ip.c kernel/net/socket.c
  * link: tests/support/native/main.c
@@ -77,6 +82,7 @@ int uio_move(void *data, u64 n, struct uio *u)
     return 0;
 }
 
+/* Return memory that is full of 0xa5. */
 void *mem_reserve(u64 bytes)
 {
     void *memory = malloc(bytes);
@@ -142,6 +148,7 @@ void link_end(void)
 {
 }
 
+/* Keep a frame that the protocols send. */
 u64 link_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
 {
     check(head_bytes + bytes <= sizeof(struct ethernet) + MTU);
@@ -162,6 +169,7 @@ static struct traced {
 static u32 ntraced;
 bool trace_on;
 
+/* Keep an event of the trace. */
 void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,
                  u64 argument)
 {
@@ -170,6 +178,7 @@ void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,
     traced[ntraced++] = (struct traced){event, block, argument, pid};
 }
 
+/* Return whether the i-th event is this one, of process 7. */
 static bool is_traced(u32 i, enum trace_event event, u64 block, u64 argument)
 {
     const struct traced *t = &traced[i];
@@ -187,6 +196,7 @@ struct proc *myproc(void)
 
 extern struct stat_row __start_stats[], __stop_stats[];
 
+/* Return a counter of /dev/stat. */
 static u64 stat_of(const char *name)
 {
     for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
@@ -195,6 +205,7 @@ static u64 stat_of(const char *name)
     panic("there is no counter %s\n", name);
 }
 
+/* Start the network. */
 static void boot(void)
 {
     net_probe();
@@ -221,6 +232,7 @@ struct packet {
     u8 data[MTU - sizeof(struct ip)];
 } __attribute__((packed));
 
+/* Make a packet of IP from OTHER to SELF. */
 static void make(struct packet *p, u8 protocol, u32 bytes)
 {
     p->ip = (struct ip){.version_words = 0x45,
@@ -232,12 +244,14 @@ static void make(struct packet *p, u8 protocol, u32 bytes)
                         .to = net32(SELF)};
 }
 
+/* Set the packet's checksum. */
 static void sum_up(struct packet *p)
 {
     p->ip.checksum = 0;
     p->ip.checksum = checksum_end(checksum(0, &p->ip, sizeof p->ip));
 }
 
+/* Have a packet come, with a right checksum. */
 static void ip_comes(struct packet *p)
 {
     sum_up(p);
@@ -267,6 +281,7 @@ static void head_comes(u16 id, u32 all)
     ip_comes(&p);
 }
 
+/* Return a socket that listens at PORT. */
 static struct socket *open_socket(void)
 {
     struct socket *s;
@@ -274,6 +289,7 @@ static struct socket *open_socket(void)
     return s;
 }
 
+/* Receive a datagram within 1 ns. Return its bytes, or an error. */
 static i64 receive(struct socket *s, void *data, u64 bytes)
 {
     struct net_address from;
@@ -281,7 +297,8 @@ static i64 receive(struct socket *s, void *data, u64 bytes)
     return socket_receive(s, &from, &u, now_ns + 1);
 }
 
-/* Nothing is held any more, when the fragments' time is over. */
+/* Check that all datagrams' memory is free when the fragments' time is over:
+ * all but one can be taken at once. */
 static void all_is_free(void)
 {
     struct datagram *all[DATAGRAMS];
@@ -344,6 +361,7 @@ TEST(a_datagram_with_a_hole_is_never_whole)
     all_is_free();
 }
 
+/* Of 5000 datagrams that are never whole, eight are kept at a time. */
 TEST(fragments_without_end_take_bounded_memory)
 {
     boot();
@@ -496,6 +514,7 @@ struct arp_packet {
     u32 to;
 } __attribute__((packed));
 
+/* Return a question of ARP from a host: who has SELF? */
 static struct arp_packet ask(u32 from)
 {
     return (struct arp_packet){
@@ -546,6 +565,7 @@ TEST(a_flood_of_arp_takes_bounded_memory_and_keeps_the_latest)
 
 /* ---- echo ---- */
 
+/* Have a request for an echo come. */
 static void echo_comes(u32 from, u32 to)
 {
     struct packet p;
@@ -610,6 +630,7 @@ TEST(the_trace_has_datagrams_by_their_first_bytes_and_frames_by_their_arrival)
 
 /* ---- chance ---- */
 
+/* Have a packet of random bytes come, with a head that is right at times. */
 static void random_packet(u64 *state)
 {
     struct packet p;

@@ -1,5 +1,7 @@
 /*
- * See nfs_client.h.
+ * A small client of the NFS server, for its tests: nfs_client.h says what each
+ * function does. The next call's arguments gather in `arguments`, and the reply
+ * is in `got`, of which `at` bytes have been read.
  *
  * link: kernel/nfs/xdr.c kernel/nfs/rpc.c kernel/nfs/portmap.c
  * link: kernel/nfs/mount.c kernel/nfs/export.c kernel/nfs/replies.c
@@ -58,6 +60,7 @@ void arg_nothing_set(void)
 
 /* ---- calls ---- */
 
+/* Return the version of a program that the server has. */
 static u32 version_of(u32 program)
 {
     return program == PORTMAP ? 2 : 3;

@@ -4,6 +4,15 @@
  * change nothing; that a repeated call is done once; and that no power cut
  * loses what has been answered.
  *
+ * - server_begin makes the image by these commands, and exports /m, whose
+ *   handle is `root`; server_end checks the image.
+ * - A call's arguments are given by arg and its kind; rpc or nfs makes the
+ *   call, and word, word64 and so on read the reply (nfs_client.h). rpc returns
+ *   RPC's status: 0 accepted, 1 no such program, 2 no such version, 3 no such
+ *   procedure, 4 garbage. nfs returns NFS's status, which is mostly an error
+ *   number: 2 no such name, 17 it exists, 20 no directory, 22 invalid, 63 name
+ *   too long, 70 stale handle, 10001 bad handle, 10005 reply too small.
+ *
  * link: tests/support/native/main.c tests/kernel/nfs/nfs_client.c
  * link: tests/kernel/ext2/ext2_rig.c
  */
@@ -13,6 +22,7 @@
 
 extern struct stat_row __start_stats[], __stop_stats[];
 
+/* Return a counter of /dev/stat. */
 static u64 stat_of(const char *name)
 {
     for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
@@ -23,6 +33,8 @@ static u64 stat_of(const char *name)
 
 /* ---- RPC and the port mapper ---- */
 
+/* Return the port that the port mapper has for a program and version, by UDP
+ * (17) or TCP (6); 0 is none. */
 static u32 port_of(u32 program, u32 version, u32 protocol)
 {
     arg(program);
@@ -53,6 +65,7 @@ TEST(the_port_mapper_knows_what_is_served_by_udp)
     server_end();
 }
 
+/* Programs, versions and procedures that the server has not. */
 TEST(what_is_not_served_is_said)
 {
     server_begin("");
@@ -78,6 +91,7 @@ TEST(what_is_not_served_is_said)
 
 /* ---- MOUNT ---- */
 
+/* Mount a path. Return the status. */
 static u32 mount_status(const char *path)
 {
     arg_name(path);
@@ -155,6 +169,7 @@ TEST(dump_says_who_has_mounted_what)
 
 /* ---- handles ---- */
 
+/* Get a file's attributes. Return the status. */
 static u32 getattr(const struct handle *h, struct attributes *a)
 {
     arg_handle(h);
@@ -231,6 +246,7 @@ TEST(a_handle_of_something_else_is_bad_or_stale)
 
 /* ---- names ---- */
 
+/* In the root and in a directory of it, ".." is the root. */
 TEST(the_export_has_no_way_up)
 {
     struct handle up, d;
@@ -282,6 +298,8 @@ TEST(names_that_are_none_are_refused_and_change_nothing)
     server_end();
 }
 
+/* Create a file in the root: 0 also if it is there, 1 only if it is not, 2 by a
+ * verifier. Return the status. */
 static u32 create(const char *name, u32 how, u64 verifier, struct handle *h)
 {
     arg_handle(&root);
@@ -588,6 +606,7 @@ TEST(setattr_sets_what_is_wanted_and_heeds_its_guard)
     server_end();
 }
 
+/* Return, as bits, which kinds of access a file allows. */
 static u32 may(const struct handle *h)
 {
     arg_handle(h);
@@ -697,6 +716,7 @@ static int read_names(u32 seen[NAMES], u32 bytes, bool plus, bool remove)
     }
 }
 
+/* Make files with names in the root. */
 static void make_names(void)
 {
     server_begin("many /m 120 n\n");
@@ -735,7 +755,8 @@ TEST(a_directory_is_listed_whole_while_its_names_are_removed)
     }
 }
 
-TEST(any_cookie_is_borne)
+/* A cookie says where a listing goes on. The client may send any number. */
+TEST(a_cookie_of_any_number_is_accepted)
 {
     u64 seed = 1;
     make_names();
@@ -945,7 +966,7 @@ static u32 damage(u8 *bytes, u32 n, u64 *seed)
     return n;
 }
 
-TEST(damaged_calls_of_every_kind_are_borne)
+TEST(damaged_calls_of_every_kind_harm_nothing)
 {
     u32 n, answered = 0;
     u64 seed = 2026;
@@ -1055,6 +1076,7 @@ static u32 is_there(const char *path)
     return links;
 }
 
+/* Return whether an inode is in use on the disk after a power cut. */
 static bool is_in_use(u64 ino)
 {
     u8 *image = cut();
@@ -1063,6 +1085,7 @@ static bool is_in_use(u64 ino)
     return used;
 }
 
+/* Return the contents that a path has on the disk after a power cut. */
 static const char *contents_of(const char *path)
 {
     static char text[32];
@@ -1079,6 +1102,8 @@ static const char *contents_of(const char *path)
     return text;
 }
 
+/* Check, with this order policy, that each change of names is on the disk when
+ * it is answered. */
 static void names_outlive_a_power_cut(enum shim_order order)
 {
     struct handle f, d;

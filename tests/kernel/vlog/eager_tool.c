@@ -33,6 +33,7 @@ static u64 now_ns, seeks, map_writes;
 static u32 next_sectors; /* of the write that a place is looked for */
 static unsigned short seed[3];
 
+/* Return a random number from 0 to n - 1. */
 static u32 below(u32 n)
 {
     return nrand48(seed) % n;
@@ -40,16 +41,19 @@ static u32 below(u32 n)
 
 /* ---- the drive ---- */
 
+/* Return the sectors of a cylinder. */
 static u64 cylinder_sectors(void)
 {
     return (u64)platters.heads * platters.sectors;
 }
 
+/* Return the first sector of the track under the head. */
 static u64 head_sector(void)
 {
     return ((u64)drive.cyl * platters.heads + drive.head) * platters.sectors;
 }
 
+/* Have the drive write, and let time pass until it is done. */
 static void write_at(u64 sector, u32 nsectors)
 {
     seeks += sector / cylinder_sectors() != drive.cyl;

@@ -2,6 +2,13 @@
  * The logical disk: what it finds again after a power cut at any sector's
  * write, compared with a model that knows what was acknowledged.
  *
+ * - Each block may be in any place (slot) of the disk. The map says where; it
+ *   is written in pieces, each a sector, which point to others: a tree, whose
+ *   root is the newest piece. The tail, if there is one, says where the root
+ *   is; without it the disk is scanned. The label is the first sector.
+ * - A write is a block's data and then a piece of the map, which acknowledges
+ *   it. cut() checks what a power cut now would leave.
+ *
  * link: tests/support/native/main.c kernel/vlog/log.c kernel/vlog/map.c
  */
 #include "tests/support/native/test.h"
@@ -17,6 +24,7 @@ static u8 platters[SECTORS][SECTOR];
 static u64 reads;
 static u64 unreadable; /* a sector that is; 0: none */
 
+/* Read a sector, and count it. One sector may be unreadable. */
 static int read_sector(void *arg, u64 sector, void *to)
 {
     (void)arg;
@@ -38,6 +46,7 @@ static u64 seed, versions;
 static u32 cut_each = 1; /* at each so many sectors */
 static u32 nsummaries;   /* of the next log */
 
+/* Return a random number from 0 to n - 1. */
 static u64 below(u64 n)
 {
     return random_u64(&seed) % n;
@@ -55,6 +64,7 @@ static void forge(struct log_sector *s, u32 sector)
     memcpy(platters[sector], s, SECTOR);
 }
 
+/* Make a disk with a new log, on which nothing was written. */
 static void make_log(u32 nslots, u64 id)
 {
     memset(platters, 0xa5, sizeof platters);
@@ -97,6 +107,7 @@ static u64 version_at(u32 slot, u32 block)
     return first[1];
 }
 
+/* Check each block's version: that which was acknowledged, or one under way. */
 static void compare(const struct logical *l)
 {
     for (u32 b = 0; b < l->nblocks; b++) {
@@ -107,6 +118,7 @@ static void compare(const struct logical *l)
     }
 }
 
+/* Return how many pieces of the map have been written. */
 static u64 pieces_written(const struct logical *l)
 {
     u64 n = 0;
@@ -130,6 +142,8 @@ static void cut(void)
     cuts++;
 }
 
+/* Write a sector. After every cut_each-th one, check what a power cut would
+ * leave. */
 static void write_sector(u64 sector, const void *data)
 {
     static u64 n;
@@ -146,6 +160,7 @@ enum choice { ANY, FIRST, LAST, CHOICES };
 static enum choice choice;
 static u32 obsolete;
 
+/* Return a free place for the next write. */
 static u32 choose(void)
 {
     u32 from = choice == FIRST ? 1 : 1 + below(log_.nslots - 1);

@@ -1,6 +1,19 @@
 /*
  * Disks with a virtual log: in which order data and map are written, what ends
  * without the drive, and what is found after a power cut at each command.
+ *
+ * - On such a disk each block may be in any place (a slot of 8 sectors), and
+ *   sectors of a map, the log, say where. boot_logged boots with a disk of 40
+ *   places. The policy `told` places a write into the first free place from
+ *   first_slot on, so place 7 is sectors 56 to 63.
+ * - request(3, true) submits a write of block 3; its end is the note "W3 done"
+ *   or "W3 failed", which check_notes expects. The drive `fixed` takes 10 ms
+ *   for a command: one_command lets one end, all_commands all.
+ * - check_commands("W0:56+8 W0:64+1") expects what the disk got: a write of 8
+ *   sectors, the data, and one of a sector of the map.
+ * - cut() checks what a power cut now would leave.
+ * - Cleaning moves what a run of places holds, so that they are free: want(7,
+ *   11, true) has the policy name places 7 to 10, when the disk is idle.
  */
 #include <string.h>
 
@@ -19,6 +32,7 @@ static u32 first_slot; /* where told_place begins to look */
 static u32 nsummaries; /* of the disk of the next boot */
 static u32 log_places = PLACES;
 
+/* Return the first free place from first_slot on, as a place policy. */
 static u64 free_place(const struct queue *q, const struct request *r,
                       u64 now_ns)
 {
@@ -28,6 +42,8 @@ static u64 free_place(const struct queue *q, const struct request *r,
     return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
 }
 
+/* Boot with a new virtual log on disk 0, and with a policy that places
+ * blocks. */
 static void boot_logged(const char *args)
 {
     struct log_sector *label = (void *)on_device(0, LABEL_SECTOR);
@@ -59,6 +75,7 @@ static struct slot {
 } slots[SLOTS];
 static u64 acknowledged[MOST_PLACES], under_way[MOST_PLACES], versions;
 
+/* Note the end of a request; a write that is done is acknowledged. */
 static void ended(struct io *io, int error)
 {
     struct slot *s = CONTAINER(io, struct slot, io);
@@ -73,6 +90,7 @@ static void ended(struct io *io, int error)
         under_way[block] = 0;
 }
 
+/* Submit a read or a write of a block. A write has a version of its own. */
 static struct slot *request(u32 block, bool write)
 {
     struct slot *s = slots;
@@ -93,6 +111,7 @@ static struct slot *request(u32 block, bool write)
     return s;
 }
 
+/* Return how many requests have not ended. */
 static u32 busy_slots(void)
 {
     u32 n = 0;
@@ -101,11 +120,13 @@ static u32 busy_slots(void)
     return n;
 }
 
+/* Let the drive end one command. */
 static void one_command(void)
 {
     run_to_ns(clock_now_ns + 10 * MS); /* drive=fixed */
 }
 
+/* Let the drive end all commands. */
 static void all_commands(void)
 {
     for (u32 i = 0; i < 3 * SLOTS; i++)
@@ -114,6 +135,7 @@ static void all_commands(void)
 
 /* ---- a power cut ---- */
 
+/* Read a sector of disk 0, as it is after a power cut. */
 static int read_device(void *arg, u64 sector, void *to)
 {
     (void)arg;
@@ -123,8 +145,9 @@ static int read_device(void *arg, u64 sector, void *to)
 
 static u64 cuts;
 
-/* The power is cut now: each block has what was acknowledged, or what is under
- * way. */
+/* Check what a power cut now would leave. The map is found by a scan, and each
+ * block has the version that was acknowledged last, or one that is under way.
+ */
 static void cut(void)
 {
     static u64 memory[4096];
@@ -263,6 +286,7 @@ TEST(writes_wait_for_places_and_fail_when_none_will_be_free)
 
 /* ---- wrong answers ---- */
 
+/* Return place 0, which is never free. */
 static u64 taken_place(const struct queue *q, const struct request *r,
                        u64 now_ns)
 {
@@ -325,6 +349,7 @@ TEST(after_the_tail_nothing_is_written)
 static struct clean wanted; /* once, by the hook below */
 static bool wants_idle;
 
+/* Name the places that `wanted` has, once. */
 static void clean_once(const struct queue *q, u64 now_ns, bool idle,
                        struct clean *what)
 {
@@ -335,6 +360,7 @@ static void clean_once(const struct queue *q, u64 now_ns, bool idle,
     wanted = (struct clean){0};
 }
 
+/* Name no place, and ask for another question at the time that `wanted` has. */
 static void clean_later(const struct queue *q, u64 now_ns, bool idle,
                         struct clean *what)
 {
@@ -342,6 +368,8 @@ static void clean_later(const struct queue *q, u64 now_ns, bool idle,
     what->again_ns = MAX(wanted.again_ns, now_ns + MS);
 }
 
+/* Have the policy name the places from `first` up to `end`, at once or when the
+ * disk is idle. */
 static void want(u32 first, u32 end, bool idle)
 {
     wanted = (struct clean){first * SLOT_SECTORS, end * SLOT_SECTORS, 0};
@@ -365,7 +393,8 @@ static void boot_cleaning(void)
     first_slot = 20;
 }
 
-/* A request that lets the policy be asked, but is no part of the drive's. */
+/* Read a block that was never written: the drive gets no command, but the
+ * policy is asked what to clean. */
 static void nudge(void)
 {
     request(30, false);
