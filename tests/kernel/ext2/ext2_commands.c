@@ -1,4 +1,7 @@
-/* See ext2_commands.h. */
+/*
+ * The commands of the tests of ext2, such as "mkdir /m/d": each is a line of
+ * words, and returns 0 or an error of the kernel (ext2_commands.h).
+ */
 #include "tests/kernel/ext2/ext2_commands.h"
 
 #include <stdlib.h>

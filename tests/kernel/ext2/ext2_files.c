@@ -2,6 +2,15 @@
  * Unit tests of files' contents and attributes, of ext2_test: what a read
  * starts beside itself, hints, bad memory of the user, full disks, fsync,
  * extended attributes, and the inodes kept in memory.
+ *
+ * - The image, with blocks of 1 KiB, is mounted at /m. rig_script does commands
+ *   that must succeed; rig_do does one, and returns its error; rig_open returns
+ *   a path's inode, locked, and rig_end unmounts and checks the image.
+ * - expect_told expects the calls that the cache got about blocks of the file
+ *   /f: "a2-5" are blocks 2 to 5 that the program asked for beside the first
+ *   one, w and p blocks that are prefetched with that read or by themselves, u
+ *   blocks that are not needed. Holes are left out.
+ * - shim.readahead is the answer of the prefetch policy (ext2_shim.h).
  */
 #include "tests/kernel/ext2/ext2_rig.h"
 #include "kernel/ext2/internal.h"
@@ -21,11 +30,13 @@ static u32 long_file(void)
     return image_map(rig_image(), image_ino(rig_image(), "/f"), 0);
 }
 
+/* Return the block of the disk that has a block of /f; 0: a hole. */
 static u32 place(u32 block)
 {
     return image_map(rig_image(), image_ino(rig_image(), "/f"), block);
 }
 
+/* Read from a file. Return the number of bytes, or an error. */
 static int read_at(struct inode *ip, u64 offset, u64 n)
 {
     static u8 data[200000];
@@ -34,8 +45,8 @@ static int read_at(struct inode *ip, u64 offset, u64 n)
     return error ? error : (int)(n - u.left);
 }
 
-/* The calls that the cache should get: letters and ranges of the file's blocks,
- * of which holes are left out. */
+/* Expect these calls of the cache: letters and ranges of the file's blocks, of
+ * which holes are left out. */
 static void expect_told(const char *want)
 {
     char text[8192] = "";
@@ -109,7 +120,7 @@ TEST(a_policy_is_shown_what_a_read_asks_for)
     check(first > 0);
 }
 
-TEST(what_a_policy_wishes_is_started_after_what_is_asked_for)
+TEST(what_a_policy_requests_is_started_after_what_is_asked_for)
 {
     long_file();
     struct inode *ip = rig_open("/m/f");
@@ -295,6 +306,8 @@ TEST(attributes_out_of_their_range_are_refused)
 
 /* ---- memory of the user that is not there ---- */
 
+/* Write from memory of the user of which the first `good` bytes are good.
+ * Return the error; *done is the number of bytes. */
 static int write_user(struct inode *ip, u8 *data, u64 offset, u64 n, u64 good,
                       u64 *done)
 {
@@ -310,7 +323,9 @@ static int write_user(struct inode *ip, u8 *data, u64 offset, u64 n, u64 good,
     return error;
 }
 
-/* Old contents of the blocks are never seen, and nothing stays past the end. */
+/* A program writes from memory of which only the first bytes are good. The
+ * block's old contents are never seen, and nothing stays behind the file's end.
+ */
 TEST(a_write_from_bad_memory_leaves_only_what_was_written)
 {
     static u8 data[8192], got[20000];

@@ -1,4 +1,8 @@
-/* See ext2_image.h. */
+/*
+ * Small ext2 images in memory, made and judged without the kernel's code
+ * (ext2_image.h). image_look walks over an image, lists its files, and
+ * complains about all that contradicts itself.
+ */
 #include "tests/kernel/ext2/ext2_image.h"
 
 #include <stdarg.h>

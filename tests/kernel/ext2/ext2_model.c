@@ -1,4 +1,7 @@
-/* See ext2_model.h. Names are whole paths, kept in one list. */
+/*
+ * A model of a file system's names and contents, with which random operations
+ * are compared (ext2_model.h). Names are whole paths, kept in one list.
+ */
 #include "tests/kernel/ext2/ext2_model.h"
 
 #include <stdio.h>

@@ -1,6 +1,14 @@
 /*
  * Unit tests of mounting, of ext2_test: what is accepted, what is refused and
  * how, and what a mount does to the superblock.
+ *
+ * - A row changes a field of the superblock, a group's descriptor or an inode
+ *   to a value; then it has the error of the mount, 0 if there is none, and a
+ *   part of the kernel's message.
+ * - The image, which has four groups of 128 blocks of 1 KiB, is disk1, mounted
+ *   at /m. rig_do does a command and returns its error; rig_restore goes back
+ *   to the image that rig_keep has kept; shim_printed is what the kernel
+ *   printed since its last call.
  */
 #include <stddef.h>
 
@@ -23,6 +31,7 @@ struct row {
 #define INODE(field) \
     offsetof(struct ext2_inode, field), sizeof(((struct ext2_inode *)0)->field)
 
+/* Change a field of the image, and check what a mount says. */
 static void mount_with(void *structure, const struct row *r)
 {
     memcpy((u8 *)structure + r->at, &r->value, r->bytes);
@@ -40,6 +49,8 @@ static void mount_with(void *structure, const struct row *r)
     check_eq(rig_disk->mounted, false);
 }
 
+/* Check each row on the image as it was kept. group: whose descriptor; ~0: the
+ * superblock. */
 static void mount_each(u32 group, const struct row *rows, u32 n)
 {
     for (u32 i = 0; i < n; i++) {

@@ -1,6 +1,13 @@
 /*
  * Unit tests of names, of ext2_test: paths and links, what each operation
  * refuses, directories' entries, and directories that are damaged.
+ *
+ * - The image, with blocks of 1 KiB, is mounted at /m. rig_script does commands
+ *   that must succeed; rig_do does one, and returns its error; rig_end unmounts
+ *   and checks the image; rig_keep and rig_restore keep it and go back to it.
+ * - A tree, from rig_look, is a text with a line for each path.
+ * - `family` makes files, directories, and links: loop leads to itself,
+ *   dangling nowhere, tof to the file f, tolink to tof, tod to the directory d.
  */
 #include <stddef.h>
 
@@ -145,6 +152,7 @@ TEST(a_wrong_name_gives_its_error_and_changes_nothing)
 
 /* ---- paths ---- */
 
+/* Return the number of a path's inode; 0: there is none. */
 static u32 ino_of(const char *path)
 {
     struct inode *ip;
@@ -233,6 +241,7 @@ TEST(as_many_links_are_followed_as_are_allowed)
     rig_end();
 }
 
+/* Write a piece of text n times to out, and return out. */
 static char *repeat(char *out, const char *piece, u32 n)
 {
     *out = 0;
@@ -314,6 +323,7 @@ TEST(modes_out_of_their_range_are_refused)
     rig_end();
 }
 
+/* Write the path of the current directory. */
 static int path_in(const char *dir, char *out, size_t n)
 {
     struct inode *ip;
@@ -356,6 +366,7 @@ TEST(the_path_of_a_directory_fits_to_the_byte)
 
 /* ---- counts of names ---- */
 
+/* Set the number of names that an inode of the image counts. */
 static void set_nlink(const char *path, u32 n)
 {
     struct inode *ip = rig_open(path);
@@ -490,6 +501,8 @@ TEST(removing_what_was_listed_is_linear)
 
 /* ---- lists ---- */
 
+/* List a directory into a buffer of n bytes, from *place on. Return the
+ * bytes. */
 static u32 list(const char *path, char *out, u64 n, u64 *place, int *error)
 {
     struct inode *dir = rig_open(path);

@@ -3,6 +3,13 @@
  * an fdatasync and a sync promise where metadata is delayed, and that a swap or
  * a wrong answer leaves nothing behind that the policy in use would have
  * written.
+ *
+ * - ORDERS_NOW writes metadata in order and waits, ORDERS_NONE delays it, and
+ *   ORDERS_LOGGED is for a journal. begin mounts a new image at /m under one.
+ * - rig_do does a command and returns its error. on_disk says whether the
+ *   platters have a path, without the dirty blocks in memory.
+ * - A confirmed hole is one that an fsync has written. Metadata waits for a new
+ *   block that fills it; else a power cut could show old bytes there.
  */
 #include <stdlib.h>
 
@@ -19,7 +26,7 @@ static const char *const changes[] = {
     "rmdir /m/sub",
 };
 
-/* Do all changes; how many writes they wait for. */
+/* Do all changes. Return how many writes they wait for. */
 static u64 waits(void)
 {
     u64 before = shim_writes_waited();
@@ -99,7 +106,7 @@ TEST(what_is_delayed_is_on_the_disk_after_a_sync)
     rig_end();
 }
 
-/* Copy the contents of an inode to out; how many bytes. */
+/* Copy the contents of an inode to out. Return how many bytes they are. */
 static u64 contents(const u8 *image, u32 ino, u8 *out)
 {
     u64 size = image_inode(image, ino)->size, n = image_block_bytes(image);
@@ -109,7 +116,7 @@ static u64 contents(const u8 *image, u32 ino, u8 *out)
     return size;
 }
 
-/* On the platters the file has this size, and its bytes are the pattern. */
+/* Check that on the platters the file has this size and the pattern's bytes. */
 static void check_contents(const char *path, u64 size)
 {
     static u8 got[400000];

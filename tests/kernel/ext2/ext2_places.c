@@ -1,6 +1,14 @@
 /*
  * Unit tests of where things go, of ext2_test: the allocator, against the rules
  * at the head of ext2/alloc.c told once more; and the block map.
+ *
+ * - The image has four groups of 128 blocks of 1 KiB, and a boot block before
+ *   them. `spec` is the second version of the rules: which blocks are used, and
+ *   which one the allocator must take for a goal. A goal is the block that the
+ *   caller would like best.
+ * - rig_script does commands that must succeed; rig_do does one and returns its
+ *   error; rig_open returns a path's inode; rig_restore goes back to the image
+ *   that rig_keep has kept.
  */
 #include "tests/kernel/ext2/ext2_rig.h"
 #include "kernel/ext2/internal.h"
@@ -12,6 +20,7 @@ static struct {
     u8 *used; /* by block */
 } spec;
 
+/* Read from the image which blocks are used. */
 static void spec_begin(void)
 {
     const struct ext2_super *sb = image_super(rig_image());
@@ -25,16 +34,19 @@ static void spec_begin(void)
         spec.used[b] = image_used(rig_image(), b);
 }
 
+/* Return the first block of a group. */
 static u32 start_of(u32 g)
 {
     return 1 + g * spec.per_group;
 }
 
+/* Return the end of a group. */
 static u32 end_of(u32 g)
 {
     return MIN(start_of(g) + spec.per_group, spec.blocks);
 }
 
+/* Return how many blocks of a group are free. */
 static u32 spec_free(u32 g)
 {
     u32 n = 0;
@@ -43,8 +55,8 @@ static u32 spec_free(u32 g)
     return n;
 }
 
-/* The first of n free blocks in [from, end) that begins at a multiple of n
- * from the group's start; 0: none. */
+/* Return the first of n free blocks in a group, from `from` on, that begins at
+ * a multiple of n from the group's start; 0: there is none. */
 static u32 first_run(u32 g, u32 from, u32 n)
 {
     for (u32 b = start_of(g); b + n <= end_of(g); b += n) {
@@ -57,6 +69,7 @@ static u32 first_run(u32 g, u32 from, u32 n)
     return 0;
 }
 
+/* Return the block of a group that the rules choose; 0: none is free. */
 static u32 spec_in_group(u32 g, u32 goal)
 {
     u32 start = start_of(g), found = 0;
@@ -70,6 +83,8 @@ static u32 spec_in_group(u32 g, u32 goal)
     return found;
 }
 
+/* Return the block that the rules choose for a goal, for an inode of a group;
+ * 0: none is free. */
 static u32 spec_alloc(u32 goal, u32 inodes_group)
 {
     u32 g = inodes_group;
@@ -87,7 +102,7 @@ static u32 spec_alloc(u32 goal, u32 inodes_group)
 
 /* ---- blocks ---- */
 
-/* A file whose inode is in each group. */
+/* Make a directory and a file in each group. */
 static void files_in_groups(u32 groups)
 {
     rig_script("mount /m\n");
@@ -98,6 +113,8 @@ static void files_in_groups(u32 groups)
     check_eq(rig_do("umount /m"), 0);
 }
 
+/* Blocks are allocated at random goals and freed again, first more often
+ * allocated than freed, then the opposite. */
 TEST(blocks_go_where_the_rules_send_them)
 {
     u64 seed = 1;
@@ -211,7 +228,8 @@ TEST(blocks_of_the_system_are_no_files)
     rig_script("umount /m\n");
 }
 
-/* Each group's bitmap, count and what was asked of it disagree in turn. */
+/* In turn, a bitmap says that all or nothing is used, against its count, or a
+ * count says that all is free. */
 TEST(a_bitmap_that_contradicts_its_count_gives_nothing_out)
 {
     u32 got;

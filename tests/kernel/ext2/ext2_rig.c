@@ -1,5 +1,6 @@
 /*
- * See ext2_rig.h.
+ * What unit tests of ext2 stand on: a small image, mounted at /m, and commands
+ * on it (ext2_rig.h).
  *
  * link: kernel/ext2/alloc.c kernel/ext2/claim.c
  * link: kernel/ext2/dir.c kernel/ext2/data.c

@@ -1,4 +1,8 @@
-/* See ext2_shim.h. */
+/*
+ * The kernel beneath ext2, on the host: a cache that checks how it is used,
+ * disks in memory that fail when a test wants it, and processes that are fibres
+ * (ext2_shim.h says what a program that drives ext2 may call).
+ */
 #include "tests/kernel/ext2/ext2_shim.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * The kernel beneath ext2, on the host: what ext2_shim.c candidates the program
- * that drives it (ext2_tool.c), beside the kernel's own interfaces.
+ * The kernel beneath ext2, on the host: what ext2_shim.c provides to the
+ * program that drives it (ext2_tool.c), besides the kernel's own interfaces.
  *
  * - Processes are fibres. One runs till it waits for a lock, or now and then
  *   where a transfer would take time; all waiting at once is a deadlock.

@@ -1,7 +1,15 @@
 /*
  * The kernel's ext2 on small images in memory: what each operation does and
- * costs; that it bears every failure of the disk and of memory; and that a
+ * costs; that it survives every failure of the disk and of memory; and that a
  * power cut at any of its writes leaves what e2fsck -p can repair.
+ *
+ * - The image is mounted at /m. rig_do does a command and returns its error;
+ *   rig_script does several, which must succeed (ext2_rig.h). base_make makes
+ *   the image `base`, and base_mount restores and mounts it.
+ * - A tree is the text that image_look gives: a line for each path, with its
+ *   kind, contents and number of names (ext2_image.h).
+ * - shim_fail makes the n-th read, write, flush or page fail; shim_cut gives
+ *   what a power cut would leave (ext2_shim.h).
  *
  * link: tests/kernel/ext2/ext2_rig.c tests/kernel/ext2/ext2_mounts.c
  * link: tests/kernel/ext2/ext2_places.c tests/kernel/ext2/ext2_files.c
@@ -55,6 +63,7 @@ static const struct operation {
     for (const struct operation *o = operations; \
          o < operations + NELEM(operations); o++)
 
+/* Make the base image, and keep it. */
 static void base_make(void)
 {
     rig_make(NULL);
@@ -72,6 +81,8 @@ static void base_mount(void)
     check_eq(rig_do("mount /m"), 0);
 }
 
+/* Return whether an operation is a mount, so that the image must not be mounted
+ * before. */
 static bool mounts_itself(const struct operation *o)
 {
     return strncmp(o->line, "mount", 5) == 0;
@@ -142,15 +153,16 @@ TEST(operations_cost_what_is_written_of_them)
     check(!bad);
 }
 
-/* ---- that they bear failures ---- */
+/* ---- that they survive failures ---- */
 
-/* The length of a line of a tree, without the count of names at its end. */
+/* Return the length of a tree's line, without the count of names at its end. */
 static u32 line_length(const char *line)
 {
     const char *tab = strchr(strchr(line, '\t') + 1, '\t');
     return tab - line;
 }
 
+/* Return whether a tree has a line, apart from the number of names. */
 static bool has_line(const char *tree, const char *line)
 {
     u32 n = line_length(line);
@@ -219,8 +231,8 @@ static u8 *contents(const u8 *image, const char *path, u64 *n)
     return data;
 }
 
-/* Each byte of a file that was written in part is an old or a new one, or a
- * hole's. */
+/* Check that each byte of a file that was written in part is an old or a new
+ * one, or a hole's. */
 static void expect_old_or_new(const u8 *after, const char *paths,
                               const char *where)
 {
@@ -253,6 +265,7 @@ struct outcome {
     u8 *image;
 };
 
+/* Do an operation in which nothing fails, and remember what it left. */
 static void outcome_find(const struct operation *o, const char *before,
                          struct outcome *out)
 {
@@ -269,6 +282,7 @@ static void outcome_find(const struct operation *o, const char *before,
     memcpy(out->image, rig_image(), rig_bytes());
 }
 
+/* Free what an outcome has. */
 static void outcome_free(struct outcome *out)
 {
     free(out->after);
@@ -276,8 +290,9 @@ static void outcome_free(struct outcome *out)
     free(out->image);
 }
 
-/* The image after a failure, unmounted. It says of itself whether it is whole;
- * then the operation has been done or not. */
+/* Check the image after a failure and an unmount. Its superblock says whether
+ * it is whole. If it is, the operation has been done completely or not at all.
+ */
 static void judge(const struct operation *o, int error,
                   const struct outcome *out, const char *where)
 {
@@ -307,7 +322,8 @@ static void judge(const struct operation *o, int error,
 static const char *const fault_names[FAULTS] = {"read", "write", "flush",
                                                 "page"};
 
-/* Do it with the n-th of some kind failing; false: there are not so many. */
+/* Do an operation in which the n-th read, write, flush or page fails. Return
+ * false if there are not so many. */
 static bool trial(const struct operation *o, enum shim_fault fault, u32 n,
                   bool on, const struct outcome *out)
 {
