@@ -1,5 +1,6 @@
 /*
- * The reference for test_blocks.py: requests of a trace go through the twin's
+ * The reference for test_blocks.py, which replays a trace with programs that
+ * model all this: here the trace's requests go through the twin's
  * real processes, its run queue, its RAM disk, which moves data, and the file
  * system's own reading and writing of file data (ext2/data.c).
  *
@@ -92,6 +93,7 @@ static bool closed;
 static u64 start_ns[NELEM(requests)], response_ns[NELEM(requests)];
 static char bytes[MOST_BYTES];
 
+/* Print the times of all requests, and power off. */
 static void finish(void)
 {
     for (u64 i = 0; i < NELEM(requests); i++)
@@ -101,6 +103,8 @@ static void finish(void)
     power_off(0);
 }
 
+/* Take the next request and wait until it is due; returns its number. `closed`:
+ * nothing is waited for. */
 static u64 take_next(void)
 {
     HOLD(spin, &turn_lock);
@@ -120,6 +124,7 @@ static u64 take_next(void)
     return number;
 }
 
+/* Read or write the request's bytes of the file. */
 static void transfer(u64 i)
 {
     struct uio u = {.addr = (u64)bytes,
@@ -131,6 +136,7 @@ static void transfer(u64 i)
     assert(!error && !u.left);
 }
 
+/* A worker: do requests until none is left, then sleep for ever. */
 static void worker(void *)
 {
     for (u64 i; (i = take_next()) < NELEM(requests);) {
@@ -147,6 +153,7 @@ static void worker(void *)
 
 /* ---- the boot, as main.c has it ---- */
 
+/* Start what the requests need, with the workers, and sleep for ever. */
 static void boot(void *)
 {
     trace_init();
@@ -170,6 +177,7 @@ static void boot(void *)
         sleep_on(&lock, &lock);
 }
 
+/* The twin's entry: initialise the hart and the kernel, in place of main.c. */
 void start(u32 hart, u64 dtb_phys)
 {
     cpu_init(hart);

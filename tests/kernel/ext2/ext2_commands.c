@@ -1,6 +1,10 @@
 /*
  * The commands of the tests of ext2, such as "mkdir /m/d": each is a line of
  * words, and returns 0 or an error of the kernel (ext2_commands.h).
+ *
+ * A function cmd_NAME does the command NAME. Its comment shows the command's
+ * words where its code does not; w[0] is the command's name. A file's contents
+ * are written from a seed, so that `verify` can tell them (command_pattern).
  */
 #include "tests/kernel/ext2/ext2_commands.h"
 
@@ -64,6 +68,7 @@ int command_write_at(const char *path, u64 offset, u64 size, u64 seed)
     return error;
 }
 
+/* write PATH SIZE SEED: the whole contents */
 static int cmd_write(char **w)
 {
     struct inode *ip;
@@ -77,12 +82,14 @@ static int cmd_write(char **w)
                                     command_number(w[3]));
 }
 
+/* pwrite PATH OFFSET SIZE SEED */
 static int cmd_pwrite(char **w)
 {
     return command_write_at(w[1], command_number(w[2]), command_number(w[3]),
                             command_number(w[4]));
 }
 
+/* append PATH SIZE SEED: at the end */
 static int cmd_append(char **w)
 {
     struct inode *ip;
@@ -121,6 +128,7 @@ static int cmd_verify(char **w)
     return error;
 }
 
+/* get PATH FILE: copy to a file of the host */
 static int cmd_get(char **w)
 {
     struct inode *ip;
@@ -141,6 +149,7 @@ static int cmd_get(char **w)
     return error;
 }
 
+/* put FILE PATH: copy from a file of the host */
 static int cmd_put(char **w)
 {
     struct inode *ip;
@@ -161,6 +170,7 @@ static int cmd_put(char **w)
     return error;
 }
 
+/* create PATH [x]: with a further word it must not be there */
 static int cmd_create(char **w)
 {
     struct inode *ip;
@@ -185,6 +195,7 @@ static int cmd_many(char **w)
     return error;
 }
 
+/* rmmany DIR N PREFIX: remove what `many` made */
 static int cmd_rmmany(char **w)
 {
     char path[PATH_BYTES];
@@ -226,11 +237,13 @@ static int cmd_symlink(char **w)
     return ext2_symlink(w[1], w[2]);
 }
 
+/* mknod PATH NUMBER: a character device */
 static int cmd_mknod(char **w)
 {
     return ext2_mknod(w[1], S_IFCHR | 0666, command_number(w[2]));
 }
 
+/* truncate PATH SIZE */
 static int cmd_truncate(char **w)
 {
     struct inode *ip;
@@ -242,6 +255,7 @@ static int cmd_truncate(char **w)
     return error;
 }
 
+/* chmod PATH MODE: and set the times, to some that are fixed */
 static int cmd_chmod(char **w)
 {
     struct inode *ip;
@@ -255,6 +269,7 @@ static int cmd_chmod(char **w)
     return error;
 }
 
+/* Call fn for a file that is open and locked. */
 static int with_file(const char *path, int (*fn)(struct inode *))
 {
     struct inode *ip;
@@ -282,6 +297,7 @@ static int cmd_sync(char **w)
     return ext2_sync();
 }
 
+/* stat PATH: print its attributes */
 static int cmd_stat(char **w)
 {
     struct inode *ip;
@@ -298,6 +314,7 @@ static int cmd_stat(char **w)
     return 0;
 }
 
+/* statfs PATH: print what there is on the file system that has the path */
 static int cmd_statfs(char **w)
 {
     struct inode *ip;
@@ -314,6 +331,7 @@ static int cmd_statfs(char **w)
     return 0;
 }
 
+/* ls DIR: print each entry's inode, type and name */
 static int cmd_ls(char **w)
 {
     struct inode *ip;
@@ -336,6 +354,7 @@ static int cmd_ls(char **w)
     return error;
 }
 
+/* readlink PATH: print where it leads */
 static int cmd_readlink(char **w)
 {
     struct inode *ip;
@@ -378,11 +397,13 @@ static int cmd_pwd(char **w)
 /* Files held open across other commands. */
 static struct inode *held[16];
 
+/* hold N PATH: keep the file open as number N */
 static int cmd_hold(char **w)
 {
     return namei(w[2], 0, &held[command_number(w[1]) % NELEM(held)]);
 }
 
+/* release N: close file number N */
 static int cmd_release(char **w)
 {
     struct inode **ip = &held[command_number(w[1]) % NELEM(held)];
@@ -407,6 +428,7 @@ static int cmd_grow(char **w)
     return error;
 }
 
+/* mount PATH [ro]: mount command_disk there */
 static int cmd_mount(char **w)
 {
     struct inode *ip;
@@ -428,6 +450,7 @@ static int cmd_umount(char **w)
     return ext2_umount(ip);
 }
 
+/* mounts: print what is mounted */
 static int cmd_mounts(char **w)
 {
     char path[PATH_BYTES];
@@ -439,6 +462,7 @@ static int cmd_mounts(char **w)
     return 0;
 }
 
+/* inuse: print how many inodes are in use */
 static int cmd_inuse(char **w)
 {
     (void)w;
@@ -446,6 +470,7 @@ static int cmd_inuse(char **w)
     return 0;
 }
 
+/* writes: print how many writes were waited for */
 static int cmd_writes(char **w)
 {
     (void)w;
@@ -494,6 +519,7 @@ static const struct command commands[] = {
     {0},
 };
 
+/* The command of this name that takes so many words; NULL: there is none. */
 static const struct command *find(const struct command *c, const char *name,
                                   u32 words)
 {

@@ -74,6 +74,7 @@ static struct {
     u32 n, room;
 } spare;
 
+/* Memory for an image. */
 static u8 *take_image(void)
 {
     if (spare.bytes == rig_bytes() && spare.n)
@@ -84,6 +85,7 @@ static u8 *take_image(void)
     return malloc(spare.bytes);
 }
 
+/* Give an image's memory back, for the next. */
 static void give_image(u8 *image)
 {
     if (spare.n == spare.room) {
@@ -93,6 +95,7 @@ static void give_image(u8 *image)
     spare.image[spare.n++] = image;
 }
 
+/* A hash of an image, and of whether the command had returned. */
 static u64 hash_of(const u8 *data)
 {
     u64 h = returned;
@@ -101,6 +104,7 @@ static u64 hash_of(const u8 *data)
     return h;
 }
 
+/* Keep an image to be judged, unless there is an equal one. */
 static void keep(u8 *image)
 {
     u64 hash = hash_of(image);
@@ -129,6 +133,8 @@ static void tear(struct disk *d, u32 sectors)
     }
 }
 
+/* Keep what a cut now may leave: with each choice of the pending writes, if
+ * they are few, else with some at random. */
 static void cut(struct disk *d)
 {
     u32 pending = d == rig_disk ? shim_pending(d) : 0;
@@ -183,6 +189,7 @@ static void judge(struct outcome *o, bool done, const char *how)
     free(tree);
 }
 
+/* Put an image into the disk. */
 static void insert(const u8 *image)
 {
     shim_refill(rig_disk, image, rig_bytes());
@@ -303,6 +310,7 @@ static u32 all_cuts(void (*fn)(const struct rename *, struct outcome *))
     return total;
 }
 
+/* Judge each image by a mount. */
 static void mount_each(const struct rename *r, struct outcome *o)
 {
     (void)r;
@@ -323,6 +331,7 @@ TEST(a_rename_is_whole_after_a_cut_of_a_drive_with_a_volatile_cache)
     check(all_cuts(mount_each) > 250);
 }
 
+/* Judge each image by e2fsck -p, and then a mount. */
 static void preen_each(const struct rename *r, struct outcome *o)
 {
     (void)r;
@@ -454,6 +463,8 @@ static void agree(struct ext2_named *named)
         image_inode(rig_image(), MAX(named->ino, 1))->generation;
 }
 
+/* Write a record of a rename that nobody began: its numbers are drawn, but
+ * often of inodes that there are. */
 static void invent(u64 *random, u32 root)
 {
     struct ext2_intent *i = &image_super(rig_image())->intent;

@@ -38,6 +38,7 @@ struct ext2_group *image_group(const u8 *data, u32 g)
     return (struct ext2_group *)image_block(data, table) + g;
 }
 
+/* Bytes of an inode. */
 static u32 inode_bytes(const u8 *data)
 {
     const struct ext2_super *sb = image_super(data);
@@ -52,6 +53,7 @@ struct ext2_inode *image_inode(const u8 *data, u32 ino)
     return (void *)(table + (ino - 1) % per_group * inode_bytes(data));
 }
 
+/* How many groups the image has. */
 static u32 groups(const u8 *data)
 {
     const struct ext2_super *sb = image_super(data);
@@ -59,12 +61,14 @@ static u32 groups(const u8 *data)
     return (span + sb->blocks_per_group - 1) / sb->blocks_per_group;
 }
 
+/* The group of a block. */
 static u32 group_of(const u8 *data, u32 blkno)
 {
     const struct ext2_super *sb = image_super(data);
     return (blkno - sb->first_data_block) / sb->blocks_per_group;
 }
 
+/* Return whether a bit of a bitmap is set. */
 static bool bit(const u8 *map, u32 i)
 {
     return map[i / 8] & 1 << i % 8;
@@ -75,6 +79,7 @@ static void set_bit(u8 *map, u32 i, bool set)
     map[i / 8] = (map[i / 8] & ~(1 << i % 8)) | set << i % 8;
 }
 
+/* The bitmap that has a block, and in *at its bit. */
 static u8 *block_map(const u8 *data, u32 blkno, u32 *at)
 {
     const struct ext2_super *sb = image_super(data);
@@ -161,11 +166,13 @@ u32 image_ino(const u8 *data, const char *path)
 
 /* ---- making one ---- */
 
+/* The value, or the other if it is 0. */
 static u32 either(u32 value, u32 otherwise)
 {
     return value ? value : otherwise;
 }
 
+/* Return whether n is a power of the base. */
 static bool power_of(u32 n, u32 base)
 {
     while (n && n % base == 0)
@@ -173,6 +180,7 @@ static bool power_of(u32 n, u32 base)
     return n == 1;
 }
 
+/* Return whether a group begins with a copy of the superblock. */
 static bool has_super(const u8 *data, u32 g)
 {
     const struct ext2_super *sb = image_super(data);
@@ -182,12 +190,14 @@ static bool has_super(const u8 *data, u32 g)
            power_of(g, 7);
 }
 
+/* The first block of a group. */
 static u32 group_start(const u8 *data, u32 g)
 {
     const struct ext2_super *sb = image_super(data);
     return sb->first_data_block + g * sb->blocks_per_group;
 }
 
+/* The block after a group's last. */
 static u32 group_end(const u8 *data, u32 g)
 {
     const struct ext2_super *sb = image_super(data);
@@ -205,6 +215,7 @@ static u32 head_blocks(const u8 *data, u32 g)
     return has_super(data, g) ? 1 + table + reserved : 0;
 }
 
+/* Blocks of a group's table of inodes. */
 static u32 table_blocks(const u8 *data)
 {
     u32 bytes = image_block_bytes(data);
@@ -218,6 +229,7 @@ static u32 data_start(const u8 *data, u32 g)
     return group_start(data, g) + head_blocks(data, g) + 2 + table_blocks(data);
 }
 
+/* Make a group's bitmaps and counts, with no file in it. */
 static void make_group(u8 *data, u32 g)
 {
     struct ext2_super *sb = image_super(data);
@@ -240,6 +252,7 @@ static void make_group(u8 *data, u32 g)
     sb->free_inodes_count += gd->free_inodes_count;
 }
 
+/* Make the root, with "." and "..". */
 static void make_root(u8 *data)
 {
     u32 bytes = image_block_bytes(data), blkno = data_start(data, 0);
@@ -262,6 +275,7 @@ static void make_root(u8 *data)
     memcpy(dots->name, "..", 2);
 }
 
+/* Set what only a superblock of revision 1 has. */
 static void set_revision(struct ext2_super *sb, const struct image_options *o)
 {
     sb->rev_level = 1;
@@ -301,21 +315,22 @@ u8 *image_make(const struct image_options *o, u64 *bytes)
 
 /* ---- judging one ---- */
 
+/* What image_look knows so far of an image. */
 struct looking {
     const u8 *data;
     u64 bytes;
     enum image_state state;
     FILE *wrong;
     u32 blocks, inodes;
-    u32 *owner;  /* by block: an inode's number, or OWN */
-    u32 *names;  /* by inode */
-    u32 *parent; /* by inode: the directory it has a name in */
+    u32 *owner; /* by block: an inode's number, or OWN */
+    u32 *names; /* by inode: how many lead to it */
     u32 lines;
     char *line[LINES];
 };
 
 #define OWN (~0U)
 
+/* Add a line to the complaints. */
 static void complain(struct looking *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -328,11 +343,14 @@ static void complain(struct looking *l, const char *fmt, ...)
     fputc('\n', l->wrong);
 }
 
+/* Return whether everything must agree. */
 static bool whole(const struct looking *l)
 {
     return l->state == IMAGE_WHOLE;
 }
 
+/* Note that an inode has a block; false, after a complaint: there is no such
+ * block. */
 static bool claim(struct looking *l, u32 ino, u32 blkno)
 {
     if (blkno >= l->blocks) {
@@ -358,6 +376,7 @@ struct gathered {
     bool dirt; /* what follows the end is not zero */
 };
 
+/* Add a block of a file's data to the sums. */
 static void gather_data(struct looking *l, u64 block, u32 blkno,
                         struct gathered *g)
 {
@@ -374,6 +393,8 @@ static void gather_data(struct looking *l, u64 block, u32 blkno,
     }
 }
 
+/* Add a block to the sums, at `depth` levels of pointers above data, and what
+ * it points to. */
 static void gather(struct looking *l, u32 ino, u32 blkno, u32 depth, u64 block,
                    struct gathered *g)
 {
@@ -392,6 +413,7 @@ static void gather(struct looking *l, u32 ino, u32 blkno, u32 depth, u64 block,
         gather(l, ino, p[i], depth - 1, block + i * span, g);
 }
 
+/* The sums over all blocks of a file. */
 static struct gathered gather_inode(struct looking *l, u32 ino)
 {
     const struct ext2_inode *in = image_inode(l->data, ino);
@@ -416,6 +438,7 @@ static bool is_husk(const struct ext2_inode *in)
            !in->block[0];
 }
 
+/* Claim the block of the inode's extended attributes, if there is one. */
 static void check_attributes(struct looking *l, u32 ino, struct gathered *g)
 {
     const struct ext2_inode *in = image_inode(l->data, ino);
@@ -452,6 +475,7 @@ static void check_size(struct looking *l, u32 ino, const struct gathered *g)
         complain(l, "inode %u is large, which the superblock denies", ino);
 }
 
+/* The word for a kind of file. */
 static const char *kind_of(u32 mode)
 {
     return S_ISREG(mode)   ? "file"
@@ -461,6 +485,7 @@ static const char *kind_of(u32 mode)
                            : "other";
 }
 
+/* The type that a directory's entry has for a kind of file. */
 static u32 type_of(u32 mode)
 {
     return S_ISREG(mode)   ? DT_REG
@@ -470,6 +495,7 @@ static u32 type_of(u32 mode)
                            : 0;
 }
 
+/* Add a path's line to the list. */
 static void add_line(struct looking *l, u32 ino, const char *path, u64 hash)
 {
     const struct ext2_inode *in = image_inode(l->data, ino);
@@ -530,6 +556,7 @@ static void look_entry(struct looking *l, u32 dir, u32 parent,
     look_at(l, e->ino, dir, below);
 }
 
+/* Look at all entries of a directory. */
 static void look_directory(struct looking *l, u32 ino, u32 parent,
                            const char *path)
 {
@@ -567,6 +594,7 @@ static bool is_spare(const char *path)
     return slash && strncmp(slash, "/.replaced.", 11) == 0;
 }
 
+/* Look at a path: its inode, and what is below it. */
 static void look_at(struct looking *l, u32 ino, u32 parent, const char *path)
 {
     const struct ext2_inode *in = image_inode(l->data, ino);
@@ -641,6 +669,8 @@ static void check_links(struct looking *l)
     }
 }
 
+/* Complain where a group's bitmaps and counts do not fit what was found; add
+ * what is free. */
 static void check_group(struct looking *l, u32 g, u32 *free_blocks,
                         u32 *free_inodes)
 {
@@ -675,6 +705,7 @@ static void check_group(struct looking *l, u32 g, u32 *free_blocks,
     *free_inodes += inos;
 }
 
+/* Complain where the counts of the groups or the superblock are wrong. */
 static void check_counts(struct looking *l)
 {
     const struct ext2_super *sb = image_super(l->data);

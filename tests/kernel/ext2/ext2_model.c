@@ -1,6 +1,13 @@
 /*
  * A model of a file system's names and contents, with which random operations
  * are compared (ext2_model.h). Names are whole paths, kept in one list.
+ *
+ * An operation draws what it works on, works out from the model what must
+ * happen, does the same to ext2, compares the error, and if there was none
+ * changes the model. A lack of room is never worked out: it is accepted.
+ *
+ * For power cuts the model also writes facts to a file: from one length of the
+ * shim's log to another, this path has contents with this hash.
  */
 #include "tests/kernel/ext2/ext2_model.h"
 
@@ -49,6 +56,7 @@ static u32 fact_count;
 
 /* ---- the model ---- */
 
+/* The name with this path; NULL: there is none. */
 static struct name *find(const char *path)
 {
     for (u32 i = 0; i < name_count; i++)
@@ -57,6 +65,7 @@ static struct name *find(const char *path)
     return NULL;
 }
 
+/* Free an object that neither a name nor a handle leads to. */
 static void unref(struct object *o)
 {
     if (o->names || o->handles)
@@ -88,12 +97,14 @@ static struct object *new_object(u32 type)
     return o;
 }
 
+/* Return whether a path is below a directory. */
 static bool below(const char *path, const char *dir)
 {
     size_t n = strlen(dir);
     return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
+/* Return whether anything is below a directory. */
 static bool has_children(const char *dir)
 {
     for (u32 i = 0; i < name_count; i++)
@@ -102,6 +113,7 @@ static bool has_children(const char *dir)
     return false;
 }
 
+/* Put the path of its directory into `dir`. */
 static void parent_of(const char *path, char *dir)
 {
     size_t n = strlen(path);
@@ -113,6 +125,7 @@ static void parent_of(const char *path, char *dir)
 
 /* ---- choosing ---- */
 
+/* A random name of this type, or of any if that is 0; NULL: there is none. */
 static struct name *any_name(u32 type)
 {
     u32 n = 0, start = shim_random(MAX(name_count, 1));
@@ -124,6 +137,7 @@ static struct name *any_name(u32 type)
     return NULL;
 }
 
+/* A path in a random directory, by a name that is probably new. */
 static void new_path(char path[TEXT])
 {
     struct name *dir = shim_random(4) ? any_name(S_IFDIR) : NULL;
@@ -158,6 +172,7 @@ static u64 hash_of(const u8 *data, u64 n)
     return h;
 }
 
+/* Write down a fact that ends now. */
 static void fact_close(u32 i)
 {
     struct fact *f = &open_facts[i];
@@ -180,6 +195,8 @@ static void facts_close(const struct object *o, const char *path)
     }
 }
 
+/* A fact begins now: the path has the object's contents, for they are on the
+ * disk. */
 static void fact_open(const char *path, const struct object *o)
 {
     if (!facts || fact_count == NAMES)
@@ -201,6 +218,7 @@ static void fact_either(u64 from, const char *path, u64 hash, const char *other,
 
 /* ---- comparing ---- */
 
+/* Panic with what was expected. */
 static void differ(const char *what, const char *path, int got, int want)
 {
     panic("%s %s: expected %d, got %d", what, path, want, got);
@@ -212,6 +230,8 @@ static bool no_room(int error)
     return error == -ENOSPC || error == -EMLINK;
 }
 
+/* Compare an error with what it must be; no room is accepted too. True if the
+ * operation succeeded, so that the model is to do it. */
 static bool expect(const char *what, const char *path, int got, int want)
 {
     if (got == want)
@@ -221,6 +241,8 @@ static bool expect(const char *what, const char *path, int got, int want)
     return false;
 }
 
+/* Read up to n bytes of a file, in calls of a random size. Returns how many
+ * there are. */
 static u64 read_all(struct inode *ip, u8 *out, u64 n)
 {
     u64 got = 0, chunk = shim_random(3) ? 1 + shim_random(200000) : 4096;
@@ -239,6 +261,7 @@ static u64 read_all(struct inode *ip, u8 *out, u64 n)
     return got;
 }
 
+/* Compare a file's size, names and bytes with the model's. */
 static void compare_contents(struct inode *ip, const struct object *o,
                              const char *path)
 {
@@ -258,6 +281,7 @@ static void compare_contents(struct inode *ip, const struct object *o,
     free(got);
 }
 
+/* Compare a directory's entries with the model's names. */
 static void compare_directory(struct inode *ip, const char *path)
 {
     u32 want = 2, got = 0;
@@ -294,6 +318,7 @@ static void compare_directory(struct inode *ip, const char *path)
         panic("%s: %u entries, expected %u", path, got, want);
 }
 
+/* Compare what a symbolic link says with the model's. */
 static void compare_link(struct inode *ip, const struct object *o)
 {
     char text[PATH_BYTES];
@@ -303,6 +328,7 @@ static void compare_link(struct inode *ip, const struct object *o)
         panic("link to %s is wrong", (char *)o->data);
 }
 
+/* Look a name up, and compare what it leads to. */
 static void compare_name(const struct name *n)
 {
     struct inode *ip;
@@ -324,6 +350,7 @@ static void compare_name(const struct name *n)
 
 /* ---- operations ---- */
 
+/* What making a path must return. */
 static int expect_new(const char *path)
 {
     char dir[TEXT];
@@ -415,6 +442,7 @@ static void do_rmdir(void)
         remove_name(n);
 }
 
+/* What a rename must return. */
 static int expect_rename(const char *from, const char *to)
 {
     struct name *f = find(from), *t = find(to);
@@ -430,6 +458,7 @@ static int expect_rename(const char *from, const char *to)
     return dir && has_children(to) ? -ENOTEMPTY : 0;
 }
 
+/* Rename a path in the model, with all that is below it. */
 static void move_names(const char *from, const char *to)
 {
     char rest[TEXT];
@@ -445,6 +474,7 @@ static void move_names(const char *from, const char *to)
     strlcpy(find(from)->path, to, TEXT);
 }
 
+/* Return whether two paths are in one directory. */
 static bool same_directory(const char *a, const char *b)
 {
     char x[TEXT], y[TEXT];
@@ -514,6 +544,7 @@ static struct inode *some_file(struct object **o, char path[TEXT])
     return ip;
 }
 
+/* Change the size in the model; what is new is zeros. */
 static void resize(struct object *o, u64 size)
 {
     o->data = realloc(o->data, size + 1);
@@ -541,6 +572,8 @@ static void adopt(struct inode *ip, struct object *o, const u8 *new, u64 at,
     free(got);
 }
 
+/* Write random bytes to a file. In one of ten writes a part of the user's
+ * memory is missing. */
 static void do_write(void)
 {
     char path[TEXT];
@@ -633,6 +666,7 @@ static void do_fsync(void)
     iput(ip);
 }
 
+/* Open a file, or close one that is open. */
 static void do_handle(void)
 {
     u32 i = shim_random(HANDLES);
@@ -697,6 +731,7 @@ void model_run(const struct model_options *o, u64 n)
 
 /* ---- after a power cut ---- */
 
+/* Return whether the path is a file whose contents have this hash. */
 static bool holds(const char *path, u64 hash)
 {
     struct inode *ip;

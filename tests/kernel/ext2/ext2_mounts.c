@@ -321,6 +321,7 @@ TEST(a_group_that_an_unknown_feature_may_have_moved_is_not_called_damaged)
 
 /* ---- what statfs says ---- */
 
+/* Mount an image so made, and compare what statfs prints. */
 static void expect_statfs(const struct image_options *o, const char *want)
 {
     rig_make(o);
@@ -414,6 +415,8 @@ TEST(the_state_a_file_system_was_found_in_comes_back)
 
 static u64 late; /* writes that a flush still missed when the state came */
 
+/* Called after each write: note how many writes the flush missed, once the disk
+ * says that it is clean. */
 static void see_state(struct disk *d)
 {
     if (d == rig_disk && image_super(rig_image())->state == EXT2_VALID_FS)

@@ -226,6 +226,7 @@ static u32 changed_since(u8 *image)
     return n;
 }
 
+/* A copy of the disk's contents. To be freed. */
 static u8 *copy_image(void)
 {
     return memcpy(malloc(rig_bytes()), rig_image(), rig_bytes());

@@ -290,6 +290,7 @@ enum freed {
     FREED
 };
 
+/* Free something; the row of a test says what. */
 static int free_it(enum freed what, const struct inode *ip)
 {
     u32 first = ip->block[0];
@@ -418,6 +419,8 @@ TEST(inodes_go_where_the_rules_send_them)
 /* Only who holds the lock of the file system changes what it guards. */
 static u32 guarded;
 
+/* Called at each change of a block: who changes a bitmap or the groups' table
+ * must hold the lock. */
 static void see_change(struct disk *d, u64 blkno)
 {
     if (d != rig_disk || blkno < 2)
@@ -445,6 +448,7 @@ static const u32 edges[] = {
     0,   1,   11,    12,    13,    139,   140,   267,   268,    269,    523,
     524, 525, 65803, 65804, 65805, 66059, 66060, 66061, 131339, 131340, 131341};
 
+/* Write the blocks at all edges, each with a seed of its own. */
 static void write_edges(void)
 {
     rig_script("mount /m\n");
@@ -452,6 +456,8 @@ static void write_edges(void)
         check_eq(rig_do("pwrite /m/f %lu 1024 %u", edges[i] * 1024UL, i), 0);
 }
 
+/* The file must have those of the blocks at edges that are below this one, and
+ * no others. */
 static void expect_edges(u64 below)
 {
     u32 ino = image_ino(rig_image(), "/f");

@@ -84,6 +84,8 @@ void boot_fail(const char *fmt, ...)
 
 /* ---- the order policy ---- */
 
+/* The hook order.decide of ORDERS_NOW: metadata is written at once and waited
+ * for. */
 static enum order_mode decide_now(const struct order_info *)
 {
     return ORDER_NOW;
@@ -91,16 +93,20 @@ static enum order_mode decide_now(const struct order_info *)
 
 static bool wrong; /* is the next answer? */
 
+/* That of ORDERS_NONE: it is delayed. Once shim_wrong_order is called, the
+ * answer is none that there is. */
 static enum order_mode decide_delayed(const struct order_info *)
 {
     return wrong ? ORDER_DELAYED + 1 : ORDER_DELAYED;
 }
 
+/* That of ORDERS_LOGGED: it goes to the journal. */
 static enum order_mode decide_logged(const struct order_info *)
 {
     return ORDER_LOGGED;
 }
 
+/* The hook order.commit_after_ns: nothing is committed because of its age. */
 static u64 never_due(void)
 {
     return NEVER_NS;
@@ -139,6 +145,7 @@ void policy_switch(const struct policy *to)
     policy_in_use[to->kind] = to;
 }
 
+/* A policy has answered wrongly: say so. Returns the policy to use instead. */
 const struct policy *policy_fault(enum policy_kind kind, u32 disk, u64 about,
                                   const char *what)
 {
@@ -204,6 +211,7 @@ bool shim_failed(void)
     return plan.failed;
 }
 
+/* Return whether this call is the one that is to fail. */
 static bool fails(enum shim_fault fault, const struct disk *d)
 {
     if (fault != plan.fault || (d && d != plan.disk))
@@ -271,6 +279,7 @@ struct proc *myproc(void)
     return &current->proc;
 }
 
+/* Let a fibre run; returns when the current one gets its next turn. */
 static void switch_to(struct fibre *to)
 {
     struct fibre *from = current;
@@ -299,6 +308,8 @@ static void reschedule(bool blocked)
 static bool in_turn;    /* there is only one switch: ... */
 static u64 stops_after; /* ... after so many chances; 0: it has been made */
 
+/* A chance for another fibre to run: it is taken at random, or once, after
+ * stops_after chances. */
 static void maybe_reschedule(void)
 {
     if (fibre_count == 1)
@@ -323,6 +334,7 @@ static void fibre_main(void)
     }
 }
 
+/* Make a fibre, which runs fibre_main. */
 static void fibre_start(struct fibre *f)
 {
     *f = (struct fibre){.running = true, .proc = {.cwd = fibres[0].proc.cwd}};
@@ -369,6 +381,7 @@ void spin_unlock(struct spinlock *lk)
     spin = NULL;
 }
 
+/* The process may sleep here, so it must hold no spin lock. */
 static void may_sleep(void)
 {
     if (spin)
@@ -489,6 +502,7 @@ static struct logged {
 } * writes;
 static u64 log_length;
 
+/* The disk's part that is the shim's own. */
 static struct shim_disk *shim_of(struct disk *d)
 {
     return CONTAINER(d, struct shim_disk, disk);
@@ -590,6 +604,7 @@ u64 shim_unflushed(const struct disk *d)
     return shim_of((struct disk *)d)->unflushed;
 }
 
+/* Copy the sectors of a block whose bits are set. */
 static void copy_sectors(u8 *to, const u8 *from, u32 sectors)
 {
     for (u32 i = 0; i < shim.block_bytes / SECTOR_BYTES; i++)
@@ -598,6 +613,7 @@ static void copy_sectors(u8 *to, const u8 *from, u32 sectors)
                    SECTOR_BYTES);
 }
 
+/* Write an image to a file. */
 static void save(const u8 *data, u64 bytes, const char *image)
 {
     FILE *f = fopen(image, "wb");
@@ -646,6 +662,7 @@ u64 shim_looks(void)
     return looks;
 }
 
+/* Add a write to the log, if it is kept. */
 static void log_write(struct disk *d, u64 blkno, const u8 *data)
 {
     if (!shim.log)
@@ -657,6 +674,8 @@ static void log_write(struct disk *d, u64 blkno, const u8 *data)
     memcpy(l->data, data, shim.block_bytes);
 }
 
+/* Read or write a block. It fails at random by the options, or when shim_fail
+ * wants it. */
 static int transfer(struct disk *d, u64 blkno, u8 *data, bool write)
 {
     u32 bytes = shim.block_bytes;
@@ -734,11 +753,13 @@ u32 bio_block_bytes(void)
     return shim.block_bytes;
 }
 
+/* The bucket of a block's buffer. */
 static struct shim_buf **bucket(const struct disk *d, u64 blkno)
 {
     return &buckets[(blkno * SHIM_DISKS + d->id) % BUCKETS];
 }
 
+/* The buffer of a block; NULL: it is not in the cache. */
 static struct shim_buf *find(const struct disk *d, u64 blkno)
 {
     struct shim_buf *s = *bucket(d, blkno);
@@ -747,6 +768,7 @@ static struct shim_buf *find(const struct disk *d, u64 blkno)
     return s;
 }
 
+/* Forget a buffer. */
 static void drop(struct shim_buf *s)
 {
     struct shim_buf **at = bucket(s->buf.disk, s->buf.block.blkno);
@@ -769,6 +791,7 @@ static void each(void (*fn)(struct shim_buf *, void *), void *arg)
         }
 }
 
+/* Write a dirty buffer; one that fails stays dirty. */
 static int write_dirty(struct shim_buf *s)
 {
     int error = transfer(s->buf.disk, s->buf.block.blkno, s->kept, true);
@@ -779,6 +802,7 @@ static int write_dirty(struct shim_buf *s)
     return error;
 }
 
+/* Write a dirty buffer that nobody holds, at random. */
 static void maybe_write(struct shim_buf *s, void *arg)
 {
     (void)arg;
@@ -796,6 +820,8 @@ static void maybe_drop(struct shim_buf *s, void *arg)
         drop(s);
 }
 
+/* What the cache does by itself: it writes dirty buffers now and then, and
+ * forgets clean ones if there are too many. */
 static void housekeeping(void)
 {
     if (shim_random(1000) < shim.flush_permille)
@@ -804,6 +830,7 @@ static void housekeeping(void)
         each(maybe_drop, NULL);
 }
 
+/* The caller must hold the buffer. */
 static void expect_held(const struct buf *b)
 {
     if (!b->data || !(b->flags & B_BUSY))
@@ -840,6 +867,7 @@ struct buf *getblk(struct disk *d, u64 blkno)
     return &s->buf;
 }
 
+/* Keep the contents, and end the caller's hold of the buffer. */
 static struct shim_buf *let_go(struct buf *b)
 {
     struct shim_buf *s = CONTAINER(b, struct shim_buf, buf);
@@ -936,6 +964,7 @@ u64 bio_ahead_most(void)
     return shim.ahead_most;
 }
 
+/* Mark a buffer as dirty. */
 static void make_dirty(struct buf *b)
 {
     if (b->flags & B_PINNED)
@@ -1077,6 +1106,7 @@ void binval(struct disk *d, u64 blkno)
         drop(s);
 }
 
+/* Forget a buffer if it is the disk's; nobody may hold it. */
 static void drop_of(struct shim_buf *s, void *d)
 {
     if (s->buf.disk != d)
@@ -1124,6 +1154,7 @@ static u32 sectors_there(struct cut *c)
     return there ? ALL_SECTORS : 0;
 }
 
+/* Apply a pending write to the image, as the cut chooses. */
 static void cut_write(struct cut *c, u64 blkno, const u8 *data, bool last)
 {
     u32 sectors = sectors_there(c);
@@ -1133,6 +1164,7 @@ static void cut_write(struct cut *c, u64 blkno, const u8 *data, bool last)
         copy_sectors(c->out + blkno * shim.block_bytes, data, sectors);
 }
 
+/* Apply a dirty buffer of the disk, as the cut chooses. */
 static void cut_dirty(struct shim_buf *s, void *arg)
 {
     struct cut *c = arg;
@@ -1214,18 +1246,22 @@ struct flushing {
     bool busy; /* a process has one that is to be written */
 };
 
+/* Return whether a buffer is dirty and of the disk and owner that are
+ * flushed. */
 static bool concerns(const struct shim_buf *s, const struct flushing *f)
 {
     return s->buf.flags & B_DELWRI && (!f->disk || s->buf.disk == f->disk) &&
            (!f->owner || s->buf.block.owner == f->owner);
 }
 
+/* Note whether a process holds a buffer that is to be written. */
 static void find_busy(struct shim_buf *s, void *arg)
 {
     struct flushing *f = arg;
     f->busy |= concerns(s, f) && s->buf.flags & B_BUSY;
 }
 
+/* Write a buffer that is to be written. */
 static void flush_one(struct shim_buf *s, void *arg)
 {
     struct flushing *f = arg;
@@ -1276,6 +1312,7 @@ void bpin(struct buf *b, u64 owner)
     let_go(b);
 }
 
+/* Let a pinned buffer of the disk become dirty. */
 static void unpin(struct shim_buf *s, void *d)
 {
     if (s->buf.disk != d || !(s->buf.flags & B_PINNED))
@@ -1297,6 +1334,7 @@ struct pinned {
     u64 n;
 };
 
+/* Count a pinned buffer of the disk, and show it to the caller's function. */
 static void show_pinned(struct shim_buf *s, void *arg)
 {
     struct pinned *p = arg;

@@ -27,8 +27,9 @@ struct shim_options {
     u32 now_s;            /* the time; 0: it moves by itself */
     u32 ahead_most;       /* what bio_ahead_most says */
     u32 delays;           /* the order policy at first, of enum shim_order */
-    bool no_hints;        /* it does not take any */
-    bool by_block;        /* it wants a call's blocks one by one */
+    /* The prefetch policy: */
+    bool no_hints;                     /* it takes no hints */
+    bool by_block;                     /* it wants a call's blocks one by one */
     const struct readahead *readahead; /* what it answers; NULL: at random */
     bool volatile_cache;               /* of the disks: see shim_cut */
     bool spin_switches; /* a turn may also end where a spin lock is taken */

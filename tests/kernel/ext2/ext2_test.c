@@ -357,6 +357,8 @@ static bool trial(const struct operation *o, enum shim_fault fault, u32 n,
     return failed;
 }
 
+/* Do each operation again and again: the first failure of this kind in it, then
+ * the second, until none comes. There must be `least` trials. */
 static void trials(enum shim_fault fault, bool on, u32 least)
 {
     u32 count = 0;
@@ -426,6 +428,7 @@ static struct {
     u32 cuts;
 } cutting;
 
+/* Memory for an image that a cut leaves. */
 static u8 *cut_image(void)
 {
     static u8 *image;
@@ -454,6 +457,7 @@ static void cut_judge(u32 which, bool done)
     free(tree);
 }
 
+/* Judge the image that a cut now leaves. */
 static void cut_look(u32 which, bool done)
 {
     shim_cut(rig_disk, cut_image(), which);
@@ -469,6 +473,8 @@ static void cut_torn(struct disk *d, u32 sectors)
     }
 }
 
+/* Called after each write: judge what some cuts now would leave, and cuts
+ * within the write. */
 static void cut_here(struct disk *d)
 {
     if (d != rig_disk)
@@ -478,6 +484,7 @@ static void cut_here(struct disk *d)
     shim_each_tear(d, cut_torn);
 }
 
+/* Do each operation, and cut the power at each of its writes, and after it. */
 static void cut_operations(void)
 {
     base_make();
@@ -496,7 +503,7 @@ static void cut_operations(void)
         check_eq(rig_do("%s", o->line), o->error);
         if (o->named)
             cut_look(0, true);
-        cut_look(1, !o->named || true);
+        cut_look(1, true);
         rig_do("umount /m");
         shim_on_write = NULL;
         outcome_free(&out);
@@ -552,6 +559,7 @@ static const char *const meetings[][2] = {
 static const char *const *meeting;
 static int met[2];
 
+/* One of two processes, which does its command. */
 static void meet(u32 fibre)
 {
     char line[200];
@@ -585,6 +593,9 @@ static char *in_order(u32 first, bool alone)
     return ended(meeting[0]);
 }
 
+/* Do both commands at once, the first stopping at this step. The tree must be
+ * one that they leave in either order; or, if one did not find what it needs,
+ * that of the other alone. */
 static bool at_once(u64 stop, char *want[4])
 {
     char where[300];
@@ -628,6 +639,7 @@ TEST(two_operations_at_once_end_as_if_one_came_first)
 static bool second_stays; /* its reference does */
 static struct inode *stayed;
 
+/* Read a file, and check that it has the contents of /m/g. */
 static int read_g(struct inode *ip)
 {
     u8 data[700];

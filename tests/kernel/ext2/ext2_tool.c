@@ -1,5 +1,6 @@
 /*
- * Drives the kernel's ext2 on disk images, on the host, under ASan and UBSan.
+ * Drives the kernel's ext2 on disk images, on the host, under the sanitizers of
+ * addresses and of undefined behaviour.
  *
  *   ext2_tool [option=number ...] IMAGE [IMAGE2] < commands
  *
@@ -35,7 +36,8 @@ static struct disk *disk0, *disk1;
 static bool crashed;
 static u64 save_images = 1;
 
-/* random N MAX_FILE_BYTES DIR MOVE_DIRECTORIES FACTS */
+/* random N MAX_FILE_BYTES DIR MOVE_DIRECTORIES FACTS: N operations at random,
+ * compared with the model (ext2_model.h) */
 static int cmd_random(char **w)
 {
     struct model_options o = {
@@ -73,6 +75,8 @@ static int cmd_cuts(char **w)
     return 0;
 }
 
+/* facts FILE WRITES TORN: after so many writes the facts of the file must
+ * hold */
 static int cmd_facts(char **w)
 {
     command_failed |=
@@ -89,6 +93,7 @@ static int cmd_nomemory(char **w)
     return 0;
 }
 
+/* crash: the program is to end without a shutdown */
 static int cmd_crash(char **w)
 {
     (void)w;
@@ -100,6 +105,8 @@ static int cmd_crash(char **w)
 
 static void abuse(const char *path, u32 depth, u32 *budget);
 
+/* Read a file, and perhaps write, truncate or sync it; whatever it says is
+ * right. */
 static void abuse_file(struct inode *ip)
 {
     static u8 data[16384];
@@ -123,6 +130,7 @@ static void abuse_file(struct inode *ip)
         ext2_fsync(ip);
 }
 
+/* Abuse what a directory names, and remove, rename and link some of it. */
 static void abuse_names(const char *dir, u32 *budget)
 {
     char path[PATH_BYTES], other[PATH_BYTES + 8];
@@ -172,6 +180,9 @@ static void abuse_names(const char *dir, u32 *budget)
     }
 }
 
+/* Do all that can be done with a path, and with what is below it. At most
+ * *budget names are visited, so that a directory that contains itself comes to
+ * an end. */
 static void abuse(const char *path, u32 depth, u32 *budget)
 {
     struct inode *ip;
@@ -202,6 +213,7 @@ static void abuse(const char *path, u32 depth, u32 *budget)
                  text);
 }
 
+/* abuse [N]: use all paths, whatever the disk says, but at most N names */
 static int cmd_abuse(char **w)
 {
     u32 budget = w[1] ? command_number(w[1]) : 500;
@@ -224,6 +236,8 @@ static void any_path(char *path)
         n += sprintf(path + n, "/%c", (char)('a' + shim_random(3)));
 }
 
+/* A process that does operations at random. Their errors do not matter, but
+ * each must let go of what it holds. */
 static void busy_process(u32 i)
 {
     char a[40], b[40], text[PATH_BYTES];
@@ -281,7 +295,8 @@ static void busy_process(u32 i)
     }
 }
 
-/* processes N STEPS [swaps] */
+/* processes N STEPS [swaps]: let N processes do so many operations each, perhaps
+ * while the order is swapped */
 static int cmd_processes(char **w)
 {
     steps_each = command_number(w[2]);
@@ -344,6 +359,7 @@ static const struct command own_commands[] = {
     {0},
 };
 
+/* Do a line of the input, and print its error. */
 static void run_line(char *line)
 {
     char name[16];
@@ -353,6 +369,7 @@ static void run_line(char *line)
         printf("%s: %d\n", name, error);
 }
 
+/* Take a word as an option; false: it is none. */
 static bool option(const char *word)
 {
     static const struct {

@@ -19,12 +19,13 @@
 static u64 state;
 static char names[NAMES][256];
 
+/* A random number below n. */
 static u32 below(u32 n)
 {
     return random_u64(&state) % n;
 }
 
-/* Half of the names are short. */
+/* Draw the names; half of them are short. */
 static void make_names(void)
 {
     for (u32 i = 0; i < NAMES; i++) {
@@ -36,6 +37,7 @@ static void make_names(void)
     }
 }
 
+/* A path of either directory, mostly of the first. */
 static const char *any_path(char path[300])
 {
     sprintf(path, "/m/%c/%s", 'a' + (below(4) == 0), names[below(NAMES)]);
@@ -76,6 +78,7 @@ static void fill(u32 files)
     check_eq(rig_do("umount /m"), 0);
 }
 
+/* Do a random command, keep what it made for the next, and judge its cuts. */
 static void cut_one(u32 *total, u32 *bad)
 {
     char line[700];
@@ -91,6 +94,8 @@ static void cut_one(u32 *total, u32 *bad)
     cuts_end(&o);
 }
 
+/* Cut random commands on disks with blocks of this size; no cut may show a
+ * command in part. */
 static void torn(u32 block_bytes)
 {
     u32 total = 0, bad = 0;

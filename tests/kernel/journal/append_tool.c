@@ -26,6 +26,7 @@
 #include "kernel/journal/journal.h"
 #include "tests/kernel/ext2/ext2_shim.h"
 
+/* The next number of the input. */
 static u32 number(void)
 {
     u32 n;
@@ -34,6 +35,7 @@ static u32 number(void)
     return n;
 }
 
+/* The next number *n of the input, and then so many. */
 static u32 *numbers(u32 *n)
 {
     *n = number();
@@ -43,6 +45,7 @@ static u32 *numbers(u32 *n)
     return all;
 }
 
+/* Read a transaction of the input, and append it; false: the input is over. */
 static bool append_one(struct ring *ring, struct disk *d)
 {
     u32 n, nrevokes, escaped = 0;
@@ -68,8 +71,8 @@ static bool append_one(struct ring *ring, struct disk *d)
 int main(int argc, char **argv)
 {
     if (argc != 8)
-        panic(
-            "usage: append_tool IMAGE BLOCK_BYTES FIRST BLOCKS HEAD SEQUENCE");
+        panic("usage: append_tool IMAGE BLOCK_BYTES FIRST BLOCKS HEAD SEQUENCE "
+              "CUT");
     u32 n[5];
     for (u32 i = 0; i < 5; i++)
         n[i] = strtoul(argv[i + 2], NULL, 0);

@@ -60,6 +60,7 @@ static void write_at(u64 sector, u32 nsectors)
     now_ns = drive_service(&drive, now_ns, sector, nsectors, true);
 }
 
+/* For nearest.h: when the drive's arm would be at this sector. */
 static struct approach approach(void *arg, u64 sector)
 {
     (void)arg;
@@ -68,6 +69,7 @@ static struct approach approach(void *arg, u64 sector)
 
 /* ---- places ---- */
 
+/* For nearest.h: the first free place in a range of sectors. */
 static u64 free_from(void *arg, u64 from, u64 end)
 {
     (void)arg;
@@ -77,6 +79,7 @@ static u64 free_from(void *arg, u64 from, u64 end)
     return place ? (u64)place * SLOT_SECTORS : NO_SECTOR;
 }
 
+/* The free place that the arm reaches first, for so many sectors. */
 static u32 nearest_place(u32 nsectors)
 {
     u64 begin_ns;
@@ -88,6 +91,7 @@ static u32 nearest_place(u32 nsectors)
     return sector / SLOT_SECTORS;
 }
 
+/* Write the map's sector that is due, to the nearest free place. */
 static void write_sector_of_map(void)
 {
     u32 place = nearest_place(1);
@@ -99,6 +103,8 @@ static void write_sector_of_map(void)
     map_writes++;
 }
 
+/* Write a block to the nearest free place, and then the sector of the map that
+ * says so. */
 static void write_eagerly(u32 block)
 {
     u32 place = nearest_place(SLOT_SECTORS), piece, due;
@@ -116,11 +122,13 @@ static void write_eagerly(u32 block)
     write_sector_of_map();
 }
 
+/* Write a block where a disk without a virtual log has it. */
 static void write_in_place(u32 block)
 {
     write_at((u64)block * SLOT_SECTORS, SLOT_SECTORS);
 }
 
+/* For recovery: a sector of the disk. */
 static int read_sector(void *arg, u64 sector, void *to)
 {
     (void)arg;
@@ -159,6 +167,7 @@ static bool open_label(const char *path)
     return !why && log_.nslots == nslots;
 }
 
+/* Save the disk to a file; each block of data begins with its number. */
 static bool save(const char *path)
 {
     FILE *file = fopen(path, "wb");
@@ -176,6 +185,8 @@ static bool save(const char *path)
 
 /* ---- the program ---- */
 
+/* Make the drive and an empty log; or, with an image, the log that is found
+ * there. */
 static bool set_up(const char *name, u32 cyls, const char *image)
 {
     const struct drive_model *m = drive_find(name);

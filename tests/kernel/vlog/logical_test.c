@@ -175,6 +175,7 @@ struct writing {
     u32 block, slot;
 };
 
+/* Take a place for a block, and write its data there. */
 static struct writing begin_write(u32 block)
 {
     u64 data[SECTOR / 8] = {block, ++versions};
@@ -191,6 +192,8 @@ static u64 before_due; /* pieces written to make another one possible */
 /* Another write, which begins while a sector of the map is under way. */
 static struct writing other;
 
+/* Write the map's sector that is due. At times another write begins
+ * meanwhile. */
 static void write_piece(void)
 {
     u32 slot = choose();
@@ -223,6 +226,7 @@ static void finish_writes(const struct writing *w, u32 n)
     }
 }
 
+/* Write blocks at once, and then those that began meanwhile. */
 static void write_blocks(const u32 *block, u32 n)
 {
     struct writing w[8];
@@ -345,6 +349,8 @@ static void rewrite(u32 piece)
 
 /* ---- tests ---- */
 
+/* Write blocks at random, mostly those below `hot`, with each way to choose a
+ * place; power cuts are among it. */
 static void work(u32 nslots, u32 writes, u64 hot)
 {
     for (choice = ANY; choice < CHOICES; choice++) {
@@ -508,6 +514,7 @@ TEST(a_sector_of_the_map_that_failed_does_no_harm)
     cut();
 }
 
+/* Why recovery of the log refuses; NULL: it does not. */
 static const char *why_not(void)
 {
     bool scanned;

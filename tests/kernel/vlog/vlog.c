@@ -581,6 +581,8 @@ TEST(the_drive_has_one_command_at_a_time_while_places_are_cleaned)
 /* The seed by which clean_at_random draws the slots that it names. */
 static u64 clean_seed;
 
+/* The hook `clean` that two tests of power cuts use: it names some slots to
+ * clean, or, often, none for 15 ms. */
 static void clean_at_random(const struct queue *q, u64 now_ns, bool idle,
                             struct clean *what)
 {
@@ -624,6 +626,8 @@ TEST(cleaning_loses_nothing_at_any_power_cut)
 
 static u32 next_place; /* of the log that told_place writes */
 
+/* The hook place.place of a log that is appended to: the next free place, from
+ * the start again at the end. */
 static u64 append_place(const struct queue *q, const struct request *r,
                         u64 now_ns)
 {
@@ -632,12 +636,14 @@ static u64 append_place(const struct queue *q, const struct request *r,
     return sector == NO_SECTOR ? queue_free_from(q, 0, NO_SECTOR) : sector;
 }
 
+/* The hook place.placed: the next place follows. */
 static void appended(const struct queue *q, const struct request *r)
 {
     (void)q;
     next_place = r->physical / SLOT_SECTORS + 1;
 }
 
+/* Boot with a log that is appended to, and so many summaries. */
 static void boot_appending(u32 summaries)
 {
     nsummaries = summaries;

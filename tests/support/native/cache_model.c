@@ -1,4 +1,9 @@
-/* The model of the cache (cache_model.h), and what policies call. */
+/*
+ * The model of the cache (cache_model.h), and the functions of the kernel that
+ * policies call. Buffers are taken in turn and kept, so a block has the same
+ * buffer for ever; the dirty ones are in the list by_age, too. A flush collects
+ * the blocks that are to be written in a list `due`, then writes them all.
+ */
 #include "tests/support/native/cache_model.h"
 
 #include <stdarg.h>
@@ -10,7 +15,7 @@
 struct buffer {
     struct block block;
     struct list by_age, pending;
-    u64 tried; /* the last look that wrote it */
+    u64 tried; /* the number of the last scan that wrote it */
 };
 
 struct cache_model model;
@@ -19,11 +24,14 @@ static struct buffer buffers[BLOCKS];
 static u64 used;
 static struct list by_age; /* all that are dirty, the oldest first */
 static const struct policy *update, *write;
+/* With look_at blocks dirty the daemon scans at once; last_ns is its last scan,
+ * wake_ns its next, second_ns the next call of each_second. */
 static u64 look_at, scan_number, last_ns, wake_ns, second_ns;
 static bool at_once, looking;
 static char log_text[LOG_BYTES];
 static u64 log_bytes, log_ns;
 
+/* Stop the policy in the slot, and start that of this name there. */
 static void start(const struct policy **slot, enum policy_kind kind,
                   const char *name)
 {
@@ -60,6 +68,7 @@ static void log_print(const char *fmt, ...)
     va_end(args);
 }
 
+/* Record a write at the time now. */
 static void log_write(u64 blkno, bool failed)
 {
     if (log_ns != model.now_ns) {
@@ -72,6 +81,7 @@ static void log_write(u64 blkno, bool failed)
     log_print(" %lu%s", blkno, failed ? "!" : "");
 }
 
+/* Expect these writes since the last check, and empty the record. */
 void check_writes_at(const char *want, const char *file, u32 line)
 {
     check(log_bytes < LOG_BYTES);
@@ -87,6 +97,7 @@ void check_writes_at(const char *want, const char *file, u32 line)
 
 /* ---- dirty blocks ---- */
 
+/* The buffer of a block; a block that has none gets the next. */
 static struct buffer *buffer_of(u64 blkno)
 {
     for (u64 i = 0; i < used; i++) {
@@ -110,6 +121,8 @@ static void check_policies(void)
     }
 }
 
+/* Tell the update policy of a dirty block. With look_at of them it scans at
+ * once. */
 static void tell_update(struct block *b)
 {
     b->mark = 0;
@@ -135,12 +148,14 @@ static void become_dirty(struct buffer *b)
     check_policies();
 }
 
+/* Set whether a block is held back, and count it. */
 static void set_held_back(struct buffer *b, bool held_back)
 {
     model.now.held_back += held_back - b->block.held_back;
     b->block.held_back = held_back;
 }
 
+/* A block is dirty no more. */
 static void leave(struct buffer *b)
 {
     if (update->update.leaves)
@@ -152,6 +167,7 @@ static void leave(struct buffer *b)
     model.now.dirty--;
 }
 
+/* Write a block. One that fails stays dirty, with its old time. */
 static void write_out(struct buffer *b)
 {
     bool failed = b->block.blkno == model.bad_blkno;
@@ -169,6 +185,7 @@ static void write_out(struct buffer *b)
     become_dirty(b);
 }
 
+/* Change a block; a clean one becomes dirty. */
 static struct block *modify(u64 blkno, u64 owner, bool meta, bool held_back)
 {
     struct buffer *b = buffer_of(blkno);
@@ -249,6 +266,8 @@ u64 oldest_dirty_ns(void)
                  : NEVER_NS;
 }
 
+/* Add a block to `due` if it is dirty and this scan has not written it; returns
+ * how many that is. */
 static u64 make_due(struct buffer *b, struct list *due)
 {
     if (!b->block.dirtied_ns || list_on(&b->pending) || b->tried == scan_number)
@@ -257,6 +276,7 @@ static u64 make_due(struct buffer *b, struct list *due)
     return 1;
 }
 
+/* Write the blocks of `due`; returns how many. */
 static u64 write_due(struct list *due)
 {
     u64 n = 0;
@@ -267,6 +287,8 @@ static u64 write_due(struct list *due)
 
 typedef enum visit visit_fn(struct block *, u64 now_ns);
 
+/* Show a block to the policy, and make it due if that says so; false: the flush
+ * is over. */
 static bool show(struct buffer *b, visit_fn *visit, struct list *due)
 {
     model.scanned++;
@@ -298,6 +320,7 @@ u64 flush_in_cache(u64 first, u64 n, visit_fn *visit)
     return write_due(&due);
 }
 
+/* Write the oldest `most` blocks that are this old. */
 static u64 flush_first(u64 most, u64 age_ns)
 {
     struct list due;
@@ -330,6 +353,7 @@ u64 flush_oldest(u64 n)
     return flush_first(n, 0);
 }
 
+/* Make all dirty blocks of a file due. */
 static void make_owner_due(u64 owner, struct list *due)
 {
     for (u64 i = 0; i < used; i++) {
@@ -352,6 +376,7 @@ u64 flush_files(struct list *blocks)
 
 /* ---- the update daemon ---- */
 
+/* Scan if it is time, or `now`. */
 static void look_if_due(bool now)
 {
     wake_ns = update->update.next_ns(last_ns);
@@ -367,6 +392,7 @@ static void look_if_due(bool now)
     wake_ns = update->update.next_ns(last_ns);
 }
 
+/* Call the write policy's hook each_second, if a second has passed. */
 static void each_second(void)
 {
     if (!write->write.each_second || model.now_ns < second_ns)
@@ -427,6 +453,8 @@ const struct policy *model_use_write(const char *name)
     return write;
 }
 
+/* Set a tunable within its bounds; the daemon asks again when the next scan
+ * is. */
 static void set(const struct policy *p, const char *name, u64 value)
 {
     struct tunable *t = tunable_named(p, name);
@@ -457,6 +485,8 @@ u64 counter_write(const char *name)
 
 /* ---- writers ---- */
 
+/* Write the oldest blocks while there are more dirty than the write policy
+ * allows. */
 static void throttle(void)
 {
     if (!write->write.most_dirty)
@@ -493,6 +523,7 @@ enum write_mode write_data(u64 blkno, bool filled)
 
 /* ---- scripts ---- */
 
+/* Verbs that set a number of the model, and verbs that check one. */
 static const struct {
     const char *verb;
     u64 *number;
@@ -511,6 +542,7 @@ static const struct {
       {"looks_now", &model.looks},
 };
 
+/* Do a verb that changes or reads a block. */
 static void change_block(const char *verb, u64 blkno, u64 owner)
 {
     if (strcmp(verb, "dirty") == 0)
@@ -538,6 +570,7 @@ static u64 counters(const char *verb)
     return counter(first) - counter(minus + 1);
 }
 
+/* Do a verb for one of its words. */
 static void do_in_model(const char *verb, const char *word)
 {
     static const char changes[] = " dirty file map meta drop hit miss ";
@@ -575,6 +608,8 @@ static void do_in_model(const char *verb, const char *word)
     }
 }
 
+/* Do a step: `wrote` takes all its words at once, each other verb one by one.
+ */
 static void do_step(const char *verb, const char *words)
 {
     char want[LOG_BYTES / 16];

@@ -46,6 +46,7 @@ static void each_test(void (*call)(const struct test *, const char *name,
     }
 }
 
+/* Run a test, or a row of a table of tests. */
 static void run_test(const struct test *t, const void *row)
 {
     if (row)
@@ -70,6 +71,8 @@ static int run_apart(const struct test *t, const void *row)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Run a test in a process of its own, between the lines "@ NAME" and "@
+ * STATUS". */
 static void run_one(const struct test *t, const char *name, const void *row)
 {
     printf("@ %s\n", name);
@@ -77,6 +80,7 @@ static void run_one(const struct test *t, const char *name, const void *row)
     printf("@ %d\n", run_apart(t, row));
 }
 
+/* Run all tests, each in a process of its own. */
 static int run_all(void)
 {
     if (watch_counters)
@@ -87,6 +91,7 @@ static int run_all(void)
     return 0;
 }
 
+/* Print a test's name. */
 static void list_one(const struct test *t, const char *name, const void *row)
 {
     (void)t, (void)row;
@@ -95,6 +100,7 @@ static void list_one(const struct test *t, const char *name, const void *row)
 
 static const char *wanted;
 
+/* Run the test if its name is the wanted one, and end the program. */
 static void run_wanted(const struct test *t, const char *name, const void *row)
 {
     if (strcmp(name, wanted) != 0)

@@ -1,4 +1,4 @@
-/* A machine without RAM disks (kernel/driver/ramdisk.h). */
+/* A machine without RAM disks (kernel/driver/ramdisk.h): none can be opened. */
 #include "kernel/driver/ramdisk.h"
 
 struct ramdisk *ramdisk_open(u32 i, const struct device_client *of, void *arg,

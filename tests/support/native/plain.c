@@ -12,6 +12,7 @@
 #include "kernel/machine/print.h"
 #include "kernel/proc/proc.h"
 
+/* Set the value of a decimal number; false: the text is not one. */
 bool parse_u64(const char *text, u64 *value)
 {
     char *end;
@@ -19,11 +20,13 @@ bool parse_u64(const char *text, u64 *value)
     return !*end && end != text;
 }
 
+/* No boot arguments. */
 void args_each(bool (*fn)(const char *, const char *))
 {
     (void)fn;
 }
 
+/* Print nothing. */
 void text_printf(struct text *t, const char *fmt, ...)
 {
     (void)t, (void)fmt;
@@ -37,6 +40,7 @@ void irq_pop_off(void)
 {
 }
 
+/* The only hart, which runs the current process. */
 struct cpu *mycpu(void)
 {
     static struct cpu cpu;

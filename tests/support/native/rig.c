@@ -1,4 +1,10 @@
-/* The machine around the cache and the disks (rig.h). */
+/*
+ * The machine around the cache and the disks (rig.h): the kernel's functions
+ * that these call, each as simple as the tests allow. Processes are contexts of
+ * the host (ucontext) that take turns, so only one runs at a time. A disk's
+ * contents are in memory, and its commands wait in `flying` until the test, or
+ * rig.idle, ends them.
+ */
 #include "tests/support/native/rig.h"
 
 #include <stdarg.h>
@@ -74,6 +80,8 @@ void kprintf(const char *fmt, ...)
 
 static char boot_line[1024];
 
+/* The value of a boot argument in boot_line, valid until the next call; NULL:
+ * it is not there. */
 const char *arg_text(const char *name)
 {
     static char value[64];
@@ -116,6 +124,7 @@ void *mem_clear(void *start, u64 bytes)
     return start ? memset(start, 0, bytes) : NULL;
 }
 
+/* Overwrite what is given back, so that a later use shows. */
 void mem_release(void *start, u64 bytes)
 {
     rig.released += bytes;
@@ -175,6 +184,7 @@ struct proc *myproc(void)
     return &running->proc;
 }
 
+/* The start of each process's context. */
 static void begin(void)
 {
     struct task *t = running;
@@ -184,6 +194,7 @@ static void begin(void)
     swapcontext(&t->context, &tasks[0].context);
 }
 
+/* Make a process, which is ready to run. */
 static struct task *task_new(u32 pid, void (*fn)(void *), void *arg)
 {
     check(ntasks < TASKS);
@@ -230,6 +241,7 @@ bool has_ended(const struct task *t)
     return t->ended;
 }
 
+/* Make a kernel thread. It runs when the test sleeps or calls run_others. */
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
 {
     struct task *t = task_new(2, fn, arg);
@@ -245,6 +257,7 @@ struct proc *kernel_thread(const char *name)
     panic("rig: there is no kernel thread %s", name);
 }
 
+/* The test sleeps: let the others run until one wakes it. */
 static void wait_here(struct spinlock *l)
 {
     while (!tasks[0].ready) {
@@ -253,6 +266,7 @@ static void wait_here(struct spinlock *l)
     }
 }
 
+/* Sleep on `chan` without the lock, until wakeup or the deadline. */
 static void sleep_for(const void *chan, struct spinlock *l, u64 deadline_ns)
 {
     struct task *t = running;
@@ -317,6 +331,7 @@ void sleep_unlock(struct sleeplock *l)
 static struct timer *timers[TIMERS]; /* that are set */
 static bool stopped;
 
+/* The time. Each look at the clock may move it. */
 u64 clock_ns(void)
 {
     return clock_now_ns += clock_look_ns;
@@ -327,6 +342,7 @@ bool clock_is_virtual(void)
     return !rig.live;
 }
 
+/* Stop the clock: next_event then panics, so that nothing can be waited for. */
 void clock_stop(void)
 {
     if (stopped || nlocks)
@@ -368,6 +384,7 @@ bool timer_cancel(struct timer *t)
     return false;
 }
 
+/* The timer that fires next; NULL: none is set. */
 static struct timer *first_timer(void)
 {
     struct timer *first = NULL;
@@ -377,6 +394,7 @@ static struct timer *first_timer(void)
     return first;
 }
 
+/* The sleeping process whose deadline comes first; NULL: none has one. */
 static struct task *first_deadline(void)
 {
     struct task *first = NULL;
@@ -454,6 +472,7 @@ void fail_sector(u32 disk, u64 sector, bool write, u32 times)
     bads[i] = (struct bad){disk, sector, write, times};
 }
 
+/* Open device i, if there are so many. */
 struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *of,
                                    void *arg, struct device_facts *facts)
 {
@@ -476,6 +495,7 @@ static u32 id_of(const struct virtio_blk *v)
     return v - devices;
 }
 
+/* Add a command to the text that check_commands compares. */
 static void say_command(const struct started *s)
 {
     if (s->kind == COMMAND_FLUSH) {
@@ -494,6 +514,7 @@ static void say_command(const struct started *s)
         id_of(s->device), s->sector, bytes / SECTOR_BYTES, joined);
 }
 
+/* Hand a command to the device, which sees it at the next kick. */
 bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
                       struct span *first)
 {
@@ -504,6 +525,8 @@ bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
     return true;
 }
 
+/* Notify the device of the commands started since the last kick; there must be
+ * some. */
 void virtio_blk_kick(struct virtio_blk *v)
 {
     bool any = false;
@@ -529,6 +552,7 @@ static bool touches(const struct bad *b, const struct started *s)
            s->kind == (b->write ? COMMAND_WRITE : COMMAND_READ);
 }
 
+/* Return whether the command fails, and count that on the sector's fault. */
 static bool fails(const struct started *s)
 {
     for (u32 i = 0; i < BAD_SECTORS; i++) {
@@ -540,6 +564,7 @@ static bool fails(const struct started *s)
     return false;
 }
 
+/* Move the command's data between memory and the disk's contents. */
 static void move(const struct started *s)
 {
     u8 *at = contents[id_of(s->device)][s->sector];
@@ -580,6 +605,7 @@ void end_commands(void)
     } while (nflying);
 }
 
+/* End the commands of a device while the clock is stopped. */
 void virtio_blk_settle(struct virtio_blk *v)
 {
     check(stopped);
@@ -610,6 +636,7 @@ bool nothing_ends(void)
 static struct io ios[COMMANDS];
 static u32 nios;
 
+/* The hook `done` of the requests here. */
 static void io_done(struct io *io, int error)
 {
     note("%c%lu %s", io->request.write ? 'W' : 'R', io->request.sector,
@@ -641,6 +668,7 @@ struct io *submit(const char *requests)
 
 bool claims_fail;
 
+/* The hook `reserve` of a candidate. */
 static bool io_claim(struct io *io, const struct disk *d)
 {
     check(d == disk_get(0) && !nlocks);

@@ -10,9 +10,9 @@
  * - Time passes only in run_to_ns, and by clock_look_ns at each reading of the
  *   clock.
  * - The test is a process itself. While it sleeps the other processes run. When
- *   all processes sleep, rig.idle is called; the first rig.idle ends the oldest
- *   command, or goes on to the next timer. If it has nothing to do, the test
- *   fails.
+ *   all processes sleep, the function rig.idle is called. At first that is
+ *   end_oldest, which ends the oldest command, or goes on to the next timer. If
+ *   rig.idle returns false, nothing can wake the test, and it fails.
  * - Spin locks must be taken by rising rank, as in a debug kernel, and a
  *   process that sleeps holds none.
  * - Each test runs in a process of the host of its own, so a test may change
@@ -96,8 +96,9 @@ u8 *on_device(u32 disk, u64 sector);
  * "R16 failed". Returns the last request. */
 struct io *submit(const char *requests);
 
-/* Add a candidate write to disk 0. Its reserve is noted as "claim 16", and
- * fails if claims_fail is set. */
+/* Add a candidate write to disk 0, a write that the scheduler may choose or
+ * leave. The call of its hook `reserve` is noted as "claim 16", and fails if
+ * claims_fail is set. */
 struct io *add_candidate_write(u64 sector, u32 nsectors);
 extern bool claims_fail;
 

@@ -1,4 +1,8 @@
-/* Checks of what is printed, traced and counted (rig.h). */
+/*
+ * Checks of what is printed, traced and counted (rig.h). What is said
+ * collects in four texts, named notes, commands, console and trace; each check
+ * compares one and empties it.
+ */
 #include "tests/support/native/rig.h"
 
 #include <sys/wait.h>
@@ -57,6 +61,7 @@ void note(const char *fmt, ...)
     va_end(args);
 }
 
+/* Empty a text. */
 void forget(const char *which)
 {
     struct said *s = said_named(which);
@@ -64,6 +69,7 @@ void forget(const char *which)
     s->text[0] = 0;
 }
 
+/* Expect this text since the last check, and empty it. */
 void check_text(const char *which, const char *want, const char *file, u32 line)
 {
     struct said *s = said_named(which);
@@ -133,6 +139,7 @@ i64 machine_call(u64, u64 block, u64 argument, u64 rest, u64 call)
 
 extern struct stat_row __start_stats[], __stop_stats[];
 
+/* The value of a counter or gauge. */
 u64 stat_of(const char *name)
 {
     for (struct stat_row *s = __start_stats; s < __stop_stats; s++)
@@ -179,6 +186,7 @@ void check_counters_at(const char *prefix, const char *want, const char *file,
     }
 }
 
+/* The unit of a histogram, by the histogram's name. */
 static struct hist_unit *hist_named(const char *name, u32 unit)
 {
     for (struct histogram *h = __start_histograms; h < __stop_histograms; h++)

@@ -1,7 +1,7 @@
-/* Tests that are scripts (script.h). */
+/* Tests that are scripts (script.h): a script is cut at ";", a step at " ". */
 #include "tests/support/native/script.h"
 
-static char about[200];
+static char about[200]; /* test_step: the verb and the words or word */
 
 void script_run_steps(const char *steps, script_step *do_step)
 {
@@ -33,6 +33,7 @@ void script_words(const char *verb, const char *words, script_word *do_word)
 
 static script_word *word_of_run;
 
+/* Do each word of a step. */
 static void do_words(const char *verb, const char *words)
 {
     script_words(verb, words, word_of_run);
@@ -44,6 +45,7 @@ void script_run(const char *steps, script_word *do_word)
     script_run_steps(steps, do_words);
 }
 
+/* The number that the text begins with; *end is set behind it. */
 static u64 number_at(const char *text, char **end)
 {
     u64 n = strtoul(text, end, 10);

@@ -14,11 +14,13 @@
 
 typedef void script_word(const char *verb, const char *word);
 
+/* Run a script. */
 void script_run(const char *steps, script_word *do_word);
 
 /* A function for a whole step, which gets all its words in one string. */
 typedef void script_step(const char *verb, const char *words);
 
+/* Run a script by steps. A do_step may call script_words for its words. */
 void script_run_steps(const char *steps, script_step *do_step);
 void script_words(const char *verb, const char *words, script_word *do_word);
 

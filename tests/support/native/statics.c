@@ -9,6 +9,7 @@
 
 #include "tests/support/native/test.h"
 
+/* The program's own file, in memory. */
 static const u8 *image(void)
 {
     struct stat s;
@@ -31,7 +32,8 @@ static u64 load_bias(const Elf64_Sym *symbols, u64 n, const char *names)
     return 0;
 }
 
-/* The symbols of a source follow its name. */
+/* The value, in the file, of a source's variable. The symbols of a source
+ * follow its name. */
 static u64 value_of(const Elf64_Sym *symbols, u64 n, const char *names,
                     const char *file, const char *variable)
 {

@@ -1,6 +1,7 @@
 /*
- * What unit tests of policies on the host share (test.h): all policies and
- * what they call.
+ * What unit tests of policies on the host share (test.h): all policies, and
+ * what they call, in its simplest form. There is no drive unless a test sets
+ * drive_approaches or drive_to_edge.
  *
  * link: tests/support/native/main.c tests/support/native/cache_model.c
  * link: tests/support/native/random.c tests/support/native/script.c
@@ -20,6 +21,8 @@ u64 clock_ns(void)
     return clock_now_ns += clock_look_ns;
 }
 
+/* When the arm would be at a request and the transfer begin; NEVER_NS: there is
+ * no model. */
 struct approach queue_approach(const struct queue *q, u64 start_ns,
                                const struct request *first, u64 gap_ns,
                                const struct request *r)
@@ -31,6 +34,7 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
 
 seek_edge_fn *drive_to_edge;
 
+/* No free sector is known. */
 u64 queue_free_from(const struct queue *q, u64 from, u64 end)
 {
     (void)q;
@@ -39,12 +43,14 @@ u64 queue_free_from(const struct queue *q, u64 from, u64 end)
     return NO_SECTOR;
 }
 
+/* Nothing is in use. */
 u64 queue_used(const struct queue *q, u64 from, u64 end)
 {
     (void)q, (void)from, (void)end;
     return 0;
 }
 
+/* As queue_approach, for sectors; there is no model. */
 struct approach queue_arrival(const struct queue *q, u64 start_ns, u64 sector,
                               u32 nsectors)
 {
@@ -55,6 +61,7 @@ struct approach queue_arrival(const struct queue *q, u64 start_ns, u64 sector,
     return (struct approach){NEVER_NS, NEVER_NS};
 }
 
+/* Move the arm to the first or last track, by the drive of the test. */
 u64 queue_seek_edge(struct queue *q, bool last)
 {
     (void)q;
@@ -72,6 +79,7 @@ static void give_memory(struct policy_memory *m)
     m->buffers = cache_buffers;
 }
 
+/* Start a policy with its tunables at their defaults. */
 void policy_start(const struct policy *p)
 {
     if (p->memory)
@@ -82,6 +90,7 @@ void policy_start(const struct policy *p)
         p->start();
 }
 
+/* The policy of a kind and name, started. */
 const struct policy *policy_named(enum policy_kind kind, const char *name)
 {
     POLICY_EACH (p)
@@ -93,6 +102,7 @@ const struct policy *policy_named(enum policy_kind kind, const char *name)
     exit(1);
 }
 
+/* A policy's tunable; the test ends if there is none. */
 struct tunable *tunable_named(const struct policy *p, const char *name)
 {
     for (struct tunable *t = p->tunables; t && t->name; t++)
@@ -110,6 +120,8 @@ struct tunable *tunable_named(const struct policy *p, const char *name)
  * tests of a run. NULL: nobody wants to know. */
 static bool *moved;
 
+/* A counter's value. That it was found moved is remembered for print_unmoved.
+ */
 u64 counter_of(const struct policy *of, const char *name)
 {
     u32 i = 0;
@@ -126,6 +138,8 @@ u64 counter_of(const struct policy *of, const char *name)
     exit(1);
 }
 
+/* Begin to remember which counters are found moved, in memory that the tests'
+ * processes share. */
 void watch_counters(void)
 {
     moved = mmap(NULL, MOST_COUNTERS, PROT_READ | PROT_WRITE,
@@ -133,6 +147,7 @@ void watch_counters(void)
     check(moved != MAP_FAILED);
 }
 
+/* Print the counters that no test has found moved. */
 void print_unmoved(void)
 {
     static const char *const kinds[] = {"update",   "write", "sched", "replace",

@@ -1,4 +1,8 @@
-/* Policies that tell what they are asked (told.h). */
+/*
+ * The policies that note each call (told.h): for each kind its hooks, then its
+ * table. The hooks also check what the kernel promises a policy: times that
+ * are not in the future, and words of a block or request that are 0 at first.
+ */
 #include "tests/support/native/told.h"
 
 static struct list have; /* the blocks that the replace policy has */
@@ -11,11 +15,13 @@ struct told told = {.next_ns = NEVER_NS, .mode = WRITE_DELAYED};
             note(__VA_ARGS__); \
     } while (0)
 
+/* The hook `check` of all kinds but those of a queue. */
 static const char *find_wrong(void)
 {
     return told.wrong;
 }
 
+/* The hook `check` of the kinds that have a record for each queue. */
 static const char *find_wrong_of(const struct queue *q)
 {
     told.checked = q;
@@ -24,12 +30,14 @@ static const char *find_wrong_of(const struct queue *q)
 
 /* ---- update ---- */
 
+/* The hook update.next_ns: when the next scan is. */
 static u64 update_next(u64 last_ns)
 {
     tell("next after %lu", last_ns);
     return told.next_ns;
 }
 
+/* The hook update.scan. */
 static void update_scan(u64 now_ns)
 {
     tell("look");
@@ -37,6 +45,8 @@ static void update_scan(u64 now_ns)
         told.scan(now_ns);
 }
 
+/* The hook update.dirtied. It sets the block's mark, which update_leaves
+ * checks. */
 static void update_dirtied(struct block *b, u64 now_ns)
 {
     check(b->dirtied_ns && b->dirtied_ns <= now_ns);
@@ -45,12 +55,14 @@ static void update_dirtied(struct block *b, u64 now_ns)
     tell("dirtied %lu", b->blkno);
 }
 
+/* The hook update.leaves. */
 static void update_leaves(struct block *b)
 {
     check_eq(b->mark, 1);
     tell("leaves %lu", b->blkno);
 }
 
+/* The hook update.wanted. */
 static void update_wanted(const struct block *b, bool hit)
 {
     tell("wanted %lu %s", b->blkno, hit ? "hit" : "miss");
@@ -76,6 +88,7 @@ void told_flushes(u64 now_ns)
 
 /* ---- write ---- */
 
+/* The hook write.decide. */
 static enum write_mode write_decide(const struct write_info *w)
 {
     tell("decide %u:%lu%s dirty=%lu of %lu queued=%lu", w->disk, w->blkno,
@@ -108,11 +121,13 @@ POLICY(told_write);
 
 /* ---- sched ---- */
 
+/* The letter of a request in a note. */
 static char letter(const struct request *r)
 {
     return r->candidate ? 'O' : r->write ? 'W' : 'R';
 }
 
+/* The hook sched.next. */
 static struct request *sched_next(struct queue *q, u64 now_ns)
 {
     tell("next R%lu W%lu O%lu", q->length[SET_READS], q->length[SET_WRITES],
@@ -131,6 +146,8 @@ u64 told_again(const struct queue *q, u64 now_ns)
     return told.again_ns;
 }
 
+/* The hook sched.queued. It sets the request's words, which sched_leaves
+ * checks. */
 static void sched_queued(struct queue *q, struct request *r, u64 now_ns)
 {
     check(r->queue == q && now_ns <= clock_now_ns);
@@ -139,6 +156,7 @@ static void sched_queued(struct queue *q, struct request *r, u64 now_ns)
     tell("queued %c%lu", letter(r), r->sector);
 }
 
+/* The hook sched.leaves. */
 static void sched_leaves(struct queue *q, struct request *r, u64 now_ns)
 {
     check(r->queue == q && now_ns == clock_now_ns);
@@ -164,6 +182,7 @@ static void replace_start(void)
     list_init(&have);
 }
 
+/* The hook replace.insert. */
 static void replace_insert(struct block *b, bool reuse)
 {
     check(!b->word[0] && !b->word[1]);
@@ -171,12 +190,14 @@ static void replace_insert(struct block *b, bool reuse)
     list_push_back(&have, &b->link);
 }
 
+/* The hook replace.remove. */
 static void replace_remove(struct block *b)
 {
     tell("remove %lu", b->blkno);
     list_remove(&b->link);
 }
 
+/* The hook replace.victim. */
 static struct block *replace_victim(void)
 {
     if (told.victim)
@@ -209,6 +230,7 @@ POLICY(told_replace);
 
 /* ---- prefetch ---- */
 
+/* The hook prefetch.readahead. It counts the stream's calls in its word. */
 static void prefetch_readahead_(struct stream *s, const struct access *a,
                                 struct readahead *w)
 {
@@ -232,12 +254,14 @@ POLICY(told_prefetch);
 
 /* ---- place ---- */
 
+/* The hook place.place: the sector where the request's data is or goes to. */
 static u64 place_(const struct queue *q, const struct request *r, u64 now_ns)
 {
     tell("place %c%lu", r->write ? 'W' : 'R', r->sector);
     return told.place ? told.place(q, r, now_ns) : r->sector;
 }
 
+/* The hook place.placed. */
 static void placed_(const struct queue *q, const struct request *r)
 {
     (void)q;
@@ -270,6 +294,8 @@ POLICY(told_order);
 
 /* ---- the defaults ---- */
 
+/* Define and register a default policy, with hooks `start` and `stop` that note
+ * the calls. */
 #define DEFAULT(id, of_kind, ...)     \
     static void id##_start(void)      \
     {                                 \
@@ -295,6 +321,7 @@ static u64 pu_next(u64 last_ns)
     return NEVER_NS;
 }
 
+/* A scan, which writes all that is dirty. */
 static void pu_scan(u64 now_ns)
 {
     (void)now_ns;
@@ -310,6 +337,7 @@ static enum write_mode async_decide(const struct write_info *w)
 
 DEFAULT(async, POLICY_WRITE, .write = {.decide = async_decide});
 
+/* The next request upwards from the head, or the lowest. */
 static struct request *clook_next(struct queue *q, u64 now_ns)
 {
     (void)now_ns;

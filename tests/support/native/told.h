@@ -1,7 +1,10 @@
 /*
  * Policies that note each call, and answer as the test says.
- * Each kind has one, named `told`, and its default under its own name, which
- * notes "clook starts" and "clook stops".
+ *
+ * - Each kind of policy has one, named `told`. A call of one of its hooks is
+ *   noted (rig.h) in the words that `struct told` shows below.
+ * - Each kind also has its default policy, simplified and under its own name,
+ *   which notes only that it starts and stops: "clook starts", "clook stops".
  *
  *   boot("sched=told");
  *   told.next = last_queued;
@@ -20,10 +23,11 @@ extern struct policy told_update, told_write, told_sched, told_replace,
 
 extern struct told {
     bool quiet;                  /* note nothing */
-    const char *wrong;           /* the answer of `check` */
-    const struct queue *checked; /* what the last one was about */
+    const char *wrong;           /* the answer of `check`: what is wrong */
+    const struct queue *checked; /* the queue that `check` saw last */
 
-    /* update: "look", "dirtied 5", "leaves 5", "wanted 5 hit" */
+    /* update: "next after 0", "look" (a scan), "dirtied 5", "leaves 5",
+     * "wanted 5 hit" */
     u64 next_ns; /* NEVER_NS at first */
     void (*scan)(u64 now_ns);
 
@@ -31,8 +35,9 @@ extern struct told {
     enum write_mode mode; /* WRITE_DELAYED at first */
     u64 answer;           /* of the hooks told_no_clean and told_most_dirty */
 
-    /* sched: "queued R10", "leaves W12", "next R1 W0 O2": how long the
-     * queue's sets are. A candidate is O10. */
+    /* sched: "queued R10", "leaves W12": a read of sector 10, a write of 12;
+     * a candidate is O10. "next R1 W0 O2": how many reads, writes and
+     * candidates are in the queue. */
     struct request *(*next)(struct queue *, u64 now_ns); /* NULL: the oldest */
     u64 again_ns; /* the answer of the hook told_again */
 
@@ -48,14 +53,15 @@ extern struct told {
                  u64 now_ns); /* or NULL */
 } told;
 
-/* Hooks that the tables do not have at first. */
+/* Hooks that the tables do not have at first; a test sets them. */
 u64 told_again(const struct queue *, u64 now_ns);
 u64 told_no_clean(u64 dirty, u64 buffers);
 u64 told_most_dirty(u64 buffers);
 void told_coming(u32 disk, u64 blkno);
 void told_evicted(const struct block *);
 
-/* A `look` that calls these. */
+/* For told.scan: it calls told_flush, and notes how many writes that started.
+ */
 extern u64 (*told_flush)(void);
 void told_flushes(u64 now_ns);
 

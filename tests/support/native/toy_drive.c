@@ -1,6 +1,8 @@
-/* The toy drive (toy_drive.h). */
+/* The toy drive, whose times can be worked out by hand (toy_drive.h). */
 #include "tests/support/native/toy_drive.h"
 
+/* When the arm that leaves a sector at this time is at the request's track, and
+ * when the request's first sector comes. */
 static struct approach toy_arm(u64 ns, u64 from, const struct request *to)
 {
     u64 track = to->sector / 100;
