@@ -173,6 +173,8 @@ def test_files_written_are_read_back_by_debugfs(tmp_path: Path, block: int) -> N
 
 @pytest.mark.parametrize("block", BLOCK_SIZES)
 def test_files_of_debugfs_are_read(tmp_path: Path, block: int) -> None:
+    """What debugfs wrote (files of several sizes, links short and long, a device) is what ext2
+    reads."""
     image = make(tmp_path / "image", block=block)
     debugfs(image, "mkdir d")
     script = ""
@@ -407,6 +409,8 @@ def test_a_file_lies_in_one_piece_and_directories_in_different_groups(tmp_path: 
 
 
 def test_mounts_are_crossed_both_ways_and_busy_ones_stay(tmp_path: Path) -> None:
+    """Paths lead into a mounted disk and back by `..`; nothing is renamed across, and a mount with
+    a process in it, or with a disk mounted on it, is not removed. Then the same disk, read-only."""
     root, other = (make(tmp_path / name, block=4096) for name in ("root", "other"))
     wrong = make(tmp_path / "wrong")
     assert "block size 1024" in tool(root, wrong, script="mkdir /m\nmount /m\n")

@@ -366,6 +366,8 @@ def test_a_counterexample_is_told_with_its_command(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """The search runs on a kernel with a planted fault, and finds two processes of which one waits
+    for ever."""
     broken = plant(FAULTS["a dropped wakeup"], search, tmp_path)
     monkeypatch.setattr(
         command, "run_search", lambda c, on_progress: searcher.run_search(c, broken, on_progress)

@@ -78,6 +78,7 @@ def lab_of(make_image: MakeImage) -> Lab:
     the files SIZES, and returns its LabRun."""
 
     def run(script: str, args: str) -> LabRun:
+        """Run a script in lab mode with these boot arguments, and return what was written."""
         path = make_image(rc=script + TELL, options=FILES)
         words = DEFAULTS | dict(word.split("=") for word in args.split())
         config = Config(

@@ -361,6 +361,8 @@ def s3fifo(
         del uses[main.popleft()]
 
     def evict() -> None:
+        """Take a block from the small queue that was used at most once, and remember its name;
+        those used more often go to the main queue. Or take one from the main queue."""
         moved = False
         while small and (not main or len(small) >= small_size or (turn_goes_on and moved)):
             block = small.popleft()
@@ -691,6 +693,8 @@ def mglru(trace: Sequence[int], size: int) -> int:
             generations[youngest + 1] = deque()
 
     def make_room() -> None:
+        """Evict the first block of the oldest generation; blocks of a spared tier are moved to the
+        next generation instead, up to the youngest."""
         spared = protected_tiers()
         while True:
             generation = min(g for g, blocks in generations.items() if blocks)

@@ -59,6 +59,8 @@ def test_breakpoints_work_before_paging_is_on(make_image: MakeImage, socket: Pat
 
 
 def test_the_commands_show_the_kernels_state(make_image: MakeImage, socket: Path) -> None:
+    """The commands of tools/gdb are given to a machine that has dirty blocks; it goes on
+    afterwards."""
     config = Config(
         (Disk(make_image()),), args="update=none write=delayed", options=options(socket)
     )

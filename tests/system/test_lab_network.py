@@ -362,6 +362,8 @@ def test_a_bad_port_of_the_host_is_refused(
 
 
 def test_every_frame_is_in_the_capture_with_its_virtual_time(tmp_path: Path) -> None:
+    """Two machines ping each other; the capture has the very frames that were sent, with their
+    times, and their number is that of the fragments."""
     plan = build_plan(SERVER, CLIENT)
     lines, frames, _ = run(tmp_path / "run", plan)
     write_capture(tmp_path / "a.pcap", frames)

@@ -446,6 +446,7 @@ SMALL = [  # each line of the table, made small
 
 
 def test_linux_runs_every_line_and_leaves_a_good_disk(tmp_path: Path) -> None:
+    """Each line that the two kernels are compared by is run once, small, under Linux."""
     if not debian.FOLDER.exists():
         pytest.skip("Linux has not been fetched here: `make bench LINUX=1` does so")
     assert {each.split()[0] for each in SMALL} == {line.command.split()[0] for line in beside.LINES}

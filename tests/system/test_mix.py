@@ -19,6 +19,8 @@ RUN = "mix dir=/ users=3 prepare=1 seed=4 {words}\nmix dir=/ users=3 runtime_s=1
 
 
 def test_users_do_the_same_tasks_each_time_and_tell_of_them_in_order(make_image: MakeImage):
+    """Two runs from one seed print the same and leave the same disk; each user's line agrees with
+    itself."""
     consoles, disks = [], []
     for _ in range(2):
         disk = make_image(rc=RUN.format(words="name=m work=100"))

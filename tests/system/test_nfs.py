@@ -65,6 +65,8 @@ def disk(tmp_path: Path) -> Path:
 
 
 def test_files_are_read_and_written_over_the_network(disk: Path) -> None:
+    """The machine and a client see each other's files, renames and removals, and the disk is good
+    afterwards."""
     data = random.Random(49).randbytes(30_000)
     with boot_server(disk) as (machine, client):
         # Procedure 3 of the port mapper: the port of NFS version 3 over UDP (17).
@@ -149,6 +151,8 @@ def test_datagrams_of_any_bytes_are_counted_and_the_server_goes_on(disk: Path) -
 
 
 def test_one_directory_is_served_until_its_processes_are_killed(tmp_path: Path) -> None:
+    """What is outside the directory is not reached; a second server is refused; after a kill nobody
+    answers, and another directory can be served."""
     files = {"/served/inside": b"yes", "/outside": b"no"}
     disk = image.make_image(tmp_path / "disk.img", image.Content(files=files))
     with boot_server(disk, "nfsd -n 2 /served") as (machine, client):
@@ -198,6 +202,7 @@ def test_the_hosts_own_clients_are_answered(
 
 @pytest.mark.skipif(not shutil.which("nfs-cp"), reason="needs libnfs-utils")
 def test_libnfs_lists_reads_and_writes(tmp_path: Path) -> None:
+    """The programs of libnfs, which others wrote, work with the server through a bridge."""
     files = {"/export/b": b"bytes of b\n"}
     disk = image.make_image(tmp_path / "disk.img", image.Content(files=files))
     sent = random.Random(4).randbytes(30_000)

@@ -206,6 +206,8 @@ DOES = re.compile(r"^  (\w+) +(\S.*)$", re.M)
 
 
 def test_policy_shows_all_kinds_or_one_or_one_policy(boot: Boot) -> None:
+    """`policy` shows the policy of each kind in use, `policy KIND` all of a kind, `policy NAME` one
+    with the meaning of its tunables; any other word is refused."""
     machine = boot()
     every, sched, aipu = (machine.check(f"policy {word}") for word in ["", "sched", "aipu"])
     kinds = [kind for kind in KINDS if re.search(rf"^{kind} ", every, re.M)]

@@ -239,6 +239,8 @@ def sparse(path: Path, size: int, pieces: dict[int, bytes]) -> Path:
 
 
 def test_images_come_into_memory_and_back_and_holes_stay_holes(tmp_path: Path) -> None:
+    """Two sparse images are loaded; the guest's memory has their bytes, and is sparse, too. What
+    changes there is saved once."""
     a = sparse(tmp_path / "a", 64 << 20, {0: b"begin", (64 << 20) - 3: b"end"})
     b = sparse(tmp_path / "b", 3 << 20, {1 << 20: b"middle"})
     with Guest("128M", (a, b)) as memory:

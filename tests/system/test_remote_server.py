@@ -47,6 +47,8 @@ def times_called(server: Server, procedure: int) -> int:
 
 
 def test_what_a_restart_loses_is_written_again_before_close_returns(tmp_path: Path) -> None:
+    """A restart forgets what was written and not yet committed; the client notices by the server's
+    verifier, and writes it again."""
     server = Server()
     commits = 0
 
@@ -162,6 +164,8 @@ def test_short_writes_and_stable_ones_are_gone_on_with(tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_away_is_waited_for_and_named_once(tmp_path: Path) -> None:
+    """The server is silent for five READs: the client repeats the call with its number, and says
+    once that it waits and once that the answer came."""
     server = Server()
     server.put("a", b"here\n")
     silent = 0
@@ -183,6 +187,7 @@ def test_a_server_that_is_away_is_waited_for_and_named_once(tmp_path: Path) -> N
 
 
 def test_names_sizes_and_directories(tmp_path: Path) -> None:
+    """Ordinary commands on files of the server, then the unmount."""
     server = Server()
     with boot_mounted(tmp_path, server) as machine:
         machine.check("mkdir /mnt/d; for i in 1 2 3 4 5 6 7; do echo $i > /mnt/d/$i; done")

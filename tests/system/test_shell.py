@@ -108,6 +108,7 @@ def test_an_error_in_a_script_is_told_with_file_and_line(
 
 
 def test_tab_completes_commands_and_files_and_lists_what_is_not_clear(boot: Boot) -> None:
+    """Each line is typed with tabs in it, and the console must show the pattern."""
     machine = boot()
     machine.check("mkdir /dir && echo inside > /dir/file; echo blank > '/two words'")
     machine.check("echo a > /same1; echo b > /same2; echo cd > /cd-is-no-directory; cd /dir")

@@ -112,6 +112,8 @@ def disk(tmp_path: Path) -> Path:
 
 
 def test_readers_may_cache_until_one_writes(disk: Path) -> None:
+    """The server lets both clients cache a file that they read, and recalls it when one opens it to
+    write."""
     with boot_server(disk) as (machine, client), peers(client, 3) as (a, b, c):
         file = client.create(client.mount("/"), "f")
         first, second = a.open(file, readers=1), b.open(file, readers=1)
@@ -131,6 +133,8 @@ def test_readers_may_cache_until_one_writes(disk: Path) -> None:
 
 
 def test_the_last_writer_writes_back_when_another_client_opens(disk: Path) -> None:
+    """A closes a file that is still dirty in its cache. When B opens it, the server recalls it from
+    A, waits while A says that it is at work, and then grants it with A's bytes."""
     with boot_server(disk) as (_machine, client), peers(client, 2) as (a, b):
         file = client.create(client.mount("/"), "f")
         written = a.open(file, writers=1)
@@ -159,6 +163,8 @@ def test_the_last_writer_writes_back_when_another_client_opens(disk: Path) -> No
 
 
 def test_a_client_that_does_not_answer_is_forgotten(disk: Path) -> None:
+    """A answers no recall: after six attempts the server gives the file to B, and forgets all that
+    A had open. A then is told that it is not in step, and may reclaim its files."""
     with boot_server(disk) as (_machine, client), peers(client, 2) as (a, b):
         file, other = (client.create(client.mount("/"), name) for name in ("f", "g"))
         a.open(file, writers=1)

@@ -42,6 +42,7 @@ def run_traced(tmp_path, trace_k: int, script: str = SCRIPT):
 
 
 def test_every_request_is_queued_issued_and_completed_in_this_order(tmp_path):
+    """The events of each block must follow each other so, and none may be under way at the end."""
     _, lost, events = run_traced(tmp_path, 64)
     assert lost == 0
     assert [e.time_ns for e in events] == sorted(e.time_ns for e in events)

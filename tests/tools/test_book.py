@@ -352,6 +352,10 @@ def test_a_comparison_follows_the_papers_order_and_counts_the_places(
 
 
 def test_the_cells_of_a_paper_stand_beside_ours_in_its_tables(monkeypatch) -> None:
+    """A made-up paper has cells that are a value, a difference from another cell, a model's value,
+    without a row of ours, and of another paper; each row of the table has the paper's value, ours,
+    and the verdict."""
+
     def cell(arm: str, value: str, **more: object) -> dict:
         place = {"place": "Author 1999, table 1", "metric": "read.mean_ms"}
         return place | {"arm": arm, "value": value} | more
@@ -788,6 +792,8 @@ def test_comments_keep_their_lists_and_formulas() -> None:
 def test_a_full_book_measures_all_and_stops_only_where_it_must(
     statuses: dict[str, int], measured: str, built_: bool, says: str, monkeypatch, capsys
 ) -> None:
+    """There are three experiments, a, b and c; a row says with which status each one's command
+    ends, which were measured then, whether the book was built, and what was said."""
     made, builds = [], []
 
     def run(line: list[str]) -> SimpleNamespace:

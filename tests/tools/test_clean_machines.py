@@ -64,6 +64,7 @@ def test_each_command_is_a_goal_of_the_makefile() -> None:
 
 
 def test_each_workflow_types_goals_files_and_tests_that_are_there() -> None:
+    """Each line of a workflow that types make or a file is taken apart, and looked up."""
     listed = make_goals()
     seen = set()
     for where, step in steps():

@@ -157,6 +157,7 @@ def test_a_failure_is_kept_and_told_with_the_command_that_repeats_it(
 
 
 def test_the_same_command_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user stops the command at its third input; the next one begins with that input."""
     tried: list[int] = []
 
     def stop_at_three(path: Path) -> str:

@@ -101,6 +101,8 @@ def test_every_goal_is_run_in_a_clean_clone_or_there_is_a_reason() -> None:
 
 @pytest.mark.parametrize("goal", GIVEN if WHOLE else SOME)
 def test_a_goal_does_its_work_where_nothing_is_built(goal: str, tmp_path: Path) -> None:
+    """In a clone without build/ the goal must succeed, or refuse with its words, and never show a
+    traceback."""
     clone = copy_of_tree(tmp_path, "build")
     line = ["git", "init", "--quiet", str(clone)]
     subprocess.run(line, check=True)

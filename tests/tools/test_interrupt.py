@@ -117,6 +117,8 @@ def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
 def test_a_class_ends_with_its_workers_and_leaves_no_temporary_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """^C while a class is scored: the command says what is kept, and its temporary files are
+    gone."""
     samples = [*LINE, "lab", "samples", "elevator", f"--out={tmp_path / 'in'}"]
     subprocess.run(samples, cwd=ROOT, check=True, timeout=HANG_S)
     words = [*LINE[2:], "lab", "class", "elevator", "--jobs=1"]

@@ -37,6 +37,8 @@ def test_a_slower_host_is_known_by_what_computing_takes(monkeypatch: pytest.Monk
 def test_a_machine_on_a_slower_host_has_more_of_its_processor(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """The limit of processor time that a machine's process gets rises with the measured slowness of
+    the host."""
     given = []  # the limits of processor time
 
     def begin(in_child, **how):

@@ -52,6 +52,8 @@ def test_a_second_build_compiles_nothing(tree: Path) -> None:
 
 @pytest.mark.parametrize("header", ["kernel/cache/bio.h", "kernel/machine/fdt.h"])
 def test_a_changed_header_rebuilds_exactly_what_includes_it(tree: Path, header: str) -> None:
+    """The compiler's own record says which objects include the header; after a touch make would
+    rebuild those and no others, but for the symbols' table."""
     objects = [
         *BUILD.glob("kernel/**/*.o"),
         *BUILD.glob("policies/*/*.o"),
@@ -76,6 +78,8 @@ def test_other_flags_rebuild_the_kernel_and_the_same_ones_do_not(tree: Path) -> 
 
 
 def test_a_new_policy_and_a_new_program_need_no_list(tree: Path) -> None:
+    """A policy, a program of one file, and programs that are folders are added, and make builds
+    them and puts the programs on the disk."""
     policy = (tree / "policies/sched/fcfs.c").read_text().replace("fcfs", "mine")
     (tree / "policies/sched/mine.c").write_text(policy)
     (tree / "user/load/mine.c").write_text(

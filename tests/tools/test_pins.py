@@ -274,6 +274,8 @@ def resolve_pins(version: str, processor: str) -> list[dict]:
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize(("version", "processor"), HOSTS if WHOLE else SOME)
 def test_every_pin_has_a_wheel_for_every_host_that_we_promise(version: str, processor: str) -> None:
+    """pip is asked, for this Python and processor, what it would install: it must be all pins, each
+    a file whose sum is pinned, and each requirement of a package must be met by a pin."""
     here = {
         "python_version": ".".join(version.split(".")[:2]),
         "python_full_version": version,

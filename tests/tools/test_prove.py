@@ -166,6 +166,8 @@ def test_fewer_values_are_tried_where_there_are_tunables(
 def test_only_the_steps_and_values_are_tried_that_the_row_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The row of promises names 1 and 5 steps with few values; 1 is proved and 5 is not, so the
+    proof is of 1 step."""
     seen: list[Attempt] = []
 
     def check(source: Path, kind: str, name: str, attempt: Attempt, *limits: int) -> Verdict:

@@ -50,6 +50,8 @@ def wait_for(path: Path, process: subprocess.Popen) -> None:
 
 
 def test_an_experiment_beside_a_build_gives_the_bytes_that_it_gives_alone(tree: Path):
+    """The experiment stops at its first run, in a QEMU that waits, until the tree is built anew
+    with a slower kernel; its results are still those of the old kernel."""
     (tree / "two.toml").write_text(FILE)
     subprocess.run(command(tree, "alone"), cwd=tree, check=True, timeout=HANG_S)
     (tree / "qemu").write_text(QEMU)

@@ -290,6 +290,8 @@ def test_programs_of_packages_run_wherever_the_tree_lies(
 
 
 def test_a_group_is_installed_once_and_other_groups_are_added_to_it(complete: Path) -> None:
+    """A second setup of a group does nothing; a setup of another installs only that, and the
+    packages of both are found."""
     assert run(complete, "tools/setup.sh", "run").returncode == 0
     assert groups_of_packages(complete) == {"run"}
     again = run(complete, "tools/setup.sh", "run")

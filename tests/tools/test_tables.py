@@ -220,6 +220,7 @@ def test_a_table_fits_the_terminal(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> None:
+    """No line of any table is longer than the terminal, and none is cut by rich."""
     monkeypatch.setattr(printing, "line_width", lambda: width)
     monkeypatch.setattr(printing, "terminal_width", lambda: width)
     # Parameters of a render function are fixtures.
