@@ -147,6 +147,7 @@ class Page(Driven):
         self._open(path.as_uri(), width, height, loaded)
 
     def _open(self, address: str, width: int, height: int, ready: str) -> None:
+        """Set the size, load the address, and wait until the expression `ready` is true."""
         self.do(
             *("Emulation.setDeviceMetricsOverride",),
             **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},

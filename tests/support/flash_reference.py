@@ -133,6 +133,7 @@ class Die:
         return len(moved), 1
 
     def write(self, page: int) -> None:
+        """Write a page of the host: what the page was is valid no more."""
         b, i = self.place(page)
         self.blocks[b].places[i] = None
         self.program(page)
@@ -170,6 +171,8 @@ class PartedDie(Die):
         self.open = of_host
 
     def make_room(self) -> tuple[int, int]:
+        """If the open block is full, clean until two blocks are erased, and open one. Returns how
+        many pages were moved and blocks erased."""
         pages = blocks = 0
         while self.closed and len(self.erased) < 2:
             b = self.victim()

@@ -107,6 +107,8 @@ def arc(trace: Sequence[int], size: int, whole: bool = True) -> int:
     p = hits = 0
 
     def replace(in_b2: bool) -> None:
+        """Evict from T1 or T2, and remember the name in B1 or B2. in_b2: whether the block that
+        needs the room is in B2."""
         first = t1 and (len(t1) > p or (in_b2 and len(t1) == p))
         from_, to = (t1, b1) if first else (t2, b2)
         to[from_.popitem(last=False)[0]] = None
@@ -148,6 +150,8 @@ def car(trace: Sequence[int], size: int) -> int:
     p = hits = 0
 
     def replace() -> None:
+        """Let the hands move until one finds a block without a mark; evict it, and remember its
+        name."""
         while True:
             clock, names = (t1, b1) if len(t1) >= max(1, p) else (t2, b2)
             x, marked = clock.popitem(last=False)
@@ -190,6 +194,7 @@ def lirs(trace: Sequence[int], size: int) -> int:
     hits = n_lir = most = 0
 
     def prune() -> None:
+        """Remove HIR blocks and names from the bottom of the stack, until an LIR block is there."""
         while stack and stack[bottom := next(iter(stack))] != "lir":
             del stack[bottom]
             names.pop(bottom, None)
@@ -253,12 +258,14 @@ def judged_lirs(trace: Sequence[int], size: int) -> int:
     hits = n_lir = 0
 
     def evict() -> None:
+        """Evict the first block of the queue. If it is in the stack, its name stays there."""
         victim, _ = queue.popitem(last=False)
         if victim in stack:
             stack[victim] = "name"
             names[victim] = None
 
     def demote() -> None:
+        """Make the LIR block at the bottom of the stack HIR; the queue gives blocks for it."""
         nonlocal n_lir
         block, _ = stack.popitem(last=False)
         n_lir -= 1
@@ -268,6 +275,7 @@ def judged_lirs(trace: Sequence[int], size: int) -> int:
         prune()
 
     def prune() -> None:
+        """Remove HIR blocks and names from the bottom of the stack, until an LIR block is there."""
         while stack and stack[bottom := next(iter(stack))] != "lir":
             del stack[bottom]
             names.pop(bottom, None)
@@ -355,6 +363,8 @@ def s3fifo(
     was_full = False
 
     def evict_from_main() -> None:
+        """Evict the first block of the main queue that is not used; each use gives a block
+        another turn."""
         while uses[main[0]]:
             uses[main[0]] -= 1
             main.rotate(-1)
@@ -408,9 +418,11 @@ class Counts:
         self.sampled = 0
 
     def of(self, block: int) -> int:
+        """Return how often a block was used."""
         return self.counts.get(block, 0)
 
     def use(self, block: int, sample: int) -> None:
+        """Count a use, up to 15. After `sample` uses all counts are halved."""
         self.counts[block] = min(self.of(block) + 1, 15)
         self.sampled += 1
         if self.sampled >= sample:
@@ -426,10 +438,14 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
     hits = most = 0
 
     def shorten(part: OrderedDict, size: int) -> None:
+        """Move the blocks of a part that were used longest ago to probation, until it has this
+        size."""
         while len(part) > size:
             probation[part.popitem(last=False)[0]] = None
 
     def make_room() -> None:
+        """Evict the window's oldest block or the main part's, the one that was used less; a
+        window that is too small gives none."""
         main = probation or protected
         if main and len(window) < max(1, most // 100):
             main.popitem(last=False)
@@ -530,6 +546,8 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
     hot_most = size - least
 
     def stand(block: int, what: str, last: bool = True) -> None:
+        """Give a block or name this kind. last: at the last place of the clock, without a mark;
+        else it stays where it is."""
         nonlocal places
         if last:
             places += 1
@@ -544,6 +562,8 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
                 heappush(ahead[hand], (place[block], block))
 
     def first(hand: str) -> tuple[int, int]:
+        """Return the place and the block that a hand comes to next. (If there is none, a place
+        behind all, and -1.)"""
         heap = ahead[hand]
         while heap:
             at, block = heap[0]
@@ -553,10 +573,13 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
         return heap[0] if heap else (places + 1, -1)
 
     def learn(used: bool) -> None:
+        """Let there be one hot block less if a block was used in its test, or one more if it was
+        not."""
         nonlocal hot_most
         hot_most = max(hot_most - 1, least_hot) if used else min(hot_most + 1, size - least)
 
     def end_test(block: int) -> None:
+        """End the test of a cold block or a name; a name is forgotten."""
         nonlocal names
         if kind[block] == "name":
             del kind[block]
@@ -567,10 +590,12 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
             learn(block in marked)
 
     def end_tests(before: int) -> None:
+        """End all tests that stand before a place."""
         while first("test")[0] < before:
             end_test(first("test")[1])
 
     def rest() -> None:
+        """The hot hand has moved: let it go on to the next hot block if "at rest" is asked for."""
         if "at rest" in also and hot:
             end_tests(place[next(iter(hot))])
 
@@ -590,6 +615,8 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
         return False
 
     def may_heat(block: int) -> bool:
+        """Return whether a used block may become hot, after the hot hand has made room (see
+        "refuse")."""
         in_test = block in kind and kind[block] != "cold"
         if in_test:
             learn(used=True)
@@ -618,6 +645,8 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
         rest()
 
     def make_room() -> None:
+        """Let the cold hand evict a block. One that it finds used becomes hot if it is in its
+        test, else begins one. An evicted block in its test leaves its name."""
         nonlocal names
         while (block := first("cold")[1]) in marked:
             if kind[block] == "test":
@@ -674,6 +703,8 @@ def mglru(trace: Sequence[int], size: int) -> int:
     hits = most = 0
 
     def protected_tiers() -> list[int]:
+        """Return the tiers whose blocks come back twice as often as those of tier 0: the first
+        such one, and all above it."""
         sums = [(a + c, b + d) for (a, b), (c, d) in zip(now, past, strict=True)]
         base, of = sums[0]
         for tier in (1, 2, 3):
@@ -683,6 +714,8 @@ def mglru(trace: Sequence[int], size: int) -> int:
         return []
 
     def turn() -> None:
+        """Remove the oldest generations while they are empty, and halve what is counted of tiers
+        each time. Begin a youngest one if the one that takes new blocks has less than a quarter."""
         while len(generations) > 2 and not generations[oldest := min(generations)]:
             del generations[oldest]
             for i in range(4):

@@ -21,6 +21,7 @@ def blocks(make_image):
     wrote, of 96 KiB (no indirect block) and of 17 MiB (three indirect blocks)."""
 
     def write(indirect: str) -> tuple[list[int], list[int]]:
+        """Write both files under indirect=..., and look up their blocks with debugfs."""
         script = """set -e
         dd if=/dev/zero of=/small bs=8k count=12
         dd if=/dev/zero of=/large bs=8k count=2176
