@@ -134,6 +134,9 @@ static u64 cost_ns(const struct disk *d, u64 sector, u64 issued_ns)
     return drive_service(&copy, clock_now_ns, sector, 8, false) + issued_ns / 8;
 }
 
+/* The drive has six commands. When one ends, the next must be the one with the
+ * least cost by cost_ns: when it would end, plus an eighth of the time at
+ * which it was issued, so that an old one costs less. */
 TEST(an_eighth_of_the_time_that_a_command_was_held_counts_for_it)
 {
     u64 state = 3, sector[6], issued_ns[6], served = 0, older = 0;

@@ -152,6 +152,8 @@ TEST(a_message_names_the_places_of_tree_and_disks)
     check(strcmp(said(tree), want) == 0);
 }
 
+/* lay_out makes a good table; each time one part is moved onto another, or
+ * ends before it begins. */
 TEST(parts_of_the_table_that_overlap_are_refused)
 {
     lay_out();

@@ -627,6 +627,8 @@ TEST(damaged_attributes_are_left_alone)
 
 /* ---- inodes in memory ---- */
 
+/* 3,000 files are looked at in order, twice. Of what stays in memory the last
+ * 1,020 must be there, and of all but the last 1,100 none. */
 TEST(inodes_that_were_used_last_stay_in_memory)
 {
     rig_make(&(struct image_options){

@@ -163,6 +163,8 @@ static u32 ino_of(const char *path)
     return ino;
 }
 
+/* The two paths of a row lead to one inode: by slashes, by . and .., and by
+ * symbolic links. */
 TEST(a_path_has_many_spellings)
 {
     static const char *const same[][2] = {
@@ -513,6 +515,9 @@ static u32 list(const char *path, char *out, u64 n, u64 *place, int *error)
     return n - u.left;
 }
 
+/* A directory is listed with room for n bytes a call. The calls together must
+ * give each entry once, in order; with less than 16 bytes the longest name
+ * never fits. */
 TEST(lists_have_each_entry_once_whatever_the_space)
 {
     static char out[5000];

@@ -159,6 +159,9 @@ TEST(blocks_go_where_the_rules_send_them)
     check(first > 1000);
 }
 
+/* Blocks are taken at random. From each block the goal must be the start of
+ * the next group that has at least a quarter of the free blocks, for there are
+ * four groups. */
 TEST(a_goal_elsewhere_is_in_the_next_group_with_its_share)
 {
     u64 seed = 3;
@@ -194,6 +197,8 @@ TEST(a_goal_elsewhere_is_in_the_next_group_with_its_share)
     }
 }
 
+/* Each run of up to 139 blocks: it may be a file's if it lies in one group and
+ * has no bitmap, table or superblock in it. */
 TEST(blocks_of_the_system_are_no_files)
 {
     rig_make(NULL);
@@ -353,6 +358,10 @@ TEST(what_is_not_in_use_cannot_be_freed)
 
 /* ---- inodes ---- */
 
+/* 400 inodes are asked for at random, some are freed. The test works out the
+ * place of each: a file's in the group of its directory, a directory's in the
+ * group with most free blocks among those with their share of free inodes; if
+ * there is none free, in the next group that has one. */
 TEST(inodes_go_where_the_rules_send_them)
 {
     u64 seed = 7;

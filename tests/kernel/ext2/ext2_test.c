@@ -123,6 +123,8 @@ static char *times_of(const char *tree)
     return text;
 }
 
+/* Each row of the operations' table says how many writes the operation waits
+ * for, how many buffers it asks for, and which times it changes. */
 TEST(operations_cost_what_is_written_of_them)
 {
     bool bad = false;

@@ -986,6 +986,9 @@ TEST(damaged_calls_of_every_kind_harm_nothing)
     server_end();
 }
 
+/* A good call to make a link is cut after each of its bytes. With less than
+ * the header's 40 bytes it is dropped, otherwise answered with "garbage
+ * arguments" (4), and there is no link. */
 TEST(a_call_cut_anywhere_is_dropped_or_garbage_and_changes_nothing)
 {
     struct handle h;

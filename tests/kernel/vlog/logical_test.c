@@ -372,6 +372,8 @@ TEST(no_acknowledged_write_is_lost_whatever_sector_is_the_last_one_written)
     check(cuts > 10000);
 }
 
+/* Blocks are written alone and in runs, pieces of the map are written again,
+ * and the power is cut at each sector, in a log with 5 summaries. */
 TEST(no_write_is_lost_of_which_a_summary_tells)
 {
     u64 before = cuts;

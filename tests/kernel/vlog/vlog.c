@@ -709,6 +709,8 @@ TEST(moves_of_several_pieces_fail_with_the_sector_that_tells_of_some)
     cut();
 }
 
+/* Up to four writes are requested at a time, so that they join, while slots
+ * are cleaned; the power is cut after each command. */
 TEST(appended_writes_and_cleaning_lose_nothing_at_any_power_cut)
 {
     boot_appending(3);
