@@ -424,7 +424,7 @@ class RotLaboratory(Laboratory):
 
 def try_all(flips: int, step: int = 1) -> Iterator[Row]:
     """Yield a row for each kind of fault."""
-    setup = Setup(block="1K")
+    setup = Setup(block="1K", size="512K")
     with Laboratory(setup) as laboratory:
         for kind in KINDS:
             for count in (1, ALWAYS) if kind != "vanish" else (ALWAYS,):

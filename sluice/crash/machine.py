@@ -25,18 +25,18 @@ MEMORY = "32M"
 TEXT_DISK, WATCHED = 1, 2  # the disk with the workload, and that whose events are kept
 LIMIT_S = 600  # of the host's time, for a workload and all of its cuts
 MEMORY_FOLDER = Path("/dev/shm")
-INODES = 64  # of the disk that is watched
 WIDE = 16  # so many pieces of two disks are first compared at once: most are equal
 
 
 @dataclass(frozen=True)
 class Setup:
-    """A machine's boot arguments, and its disk: its size and the size of its blocks; with a
-    journal, all disks have one of this size."""
+    """A machine's boot arguments, and its disk: its size, the size of its blocks, and how many
+    inodes it has; with a journal, all disks have one of this size."""
 
     args: str = ""
     size: str = "256K"
     block: str = "4K"
+    inodes: int = 64
     twin: Path = TWIN
     journal: str = ""
 
@@ -102,7 +102,7 @@ class CrashMachine(Closing):
         block, options = self.setup.block, self.setup.mkfs_options()
         root_size, size = self.setup.sizes()
         # e2fsck goes through all bits of a group's bitmaps: there are as few as can be.
-        group = ("--group", size, "--inode", str(int(size[:-1]) * 1024 // INODES))
+        group = ("--group", size, "--inode", str(int(size[:-1]) * 1024 // self.setup.inodes))
         root, text, disk = (self.folder / name for name in ("root", "text", "disk"))
         content = image.Content(files, programs=False, size=root_size, block=block, options=options)
         image.make_image(root, content)

@@ -22,7 +22,7 @@ from random import Random
 from statistics import mean
 
 from sluice.crash.checker_time import has_strace, time_replay
-from sluice.crash.disk_events import Event
+from sluice.crash.disk_events import BadRecording, Event
 from sluice.crash.ext2 import Reader
 from sluice.crash.judge import MOUNT
 from sluice.crash.laboratory import Laboratory
@@ -33,7 +33,7 @@ from sluice.crash.workloads import find_workload
 from sluice.experiment.aligned import format_table
 
 DRIVE = "rz58"
-SETUP = Setup(f"order=journal drive={DRIVE}", journal="4M")
+SETUP = Setup(f"order=journal drive={DRIVE}", size="1024K", inodes=640, journal="4M")
 FILES = 110  # of the workload; its text is nearly as long as crashops takes
 CUTS = 60
 EDGES = (0, 1, 64, 128, 256, 512, 1024)  # of the rows, by blocks in the log
@@ -91,6 +91,8 @@ def measure_mounts(setup: Setup = SETUP, cuts: int = CUTS, seed: int = 1) -> lis
     compares = has_strace()
     with Laboratory(setup, promise_of("prefix"), volatile=False) as laboratory:
         events = laboratory.record(find_workload(make_workload()))
+        if any(event.error for event in events):
+            raise BadRecording("an operation of the workload failed")
         log = log_range(laboratory.base.disk)
         used = list(follow_log(events, log, Reader(laboratory.base.disk).block_bytes))
         writes = [i for i, event in enumerate(events) if event.kind == "write"]

@@ -295,8 +295,8 @@ static void busy_process(u32 i)
     }
 }
 
-/* processes N STEPS [swaps]: let N processes do so many operations each, perhaps
- * while the order is swapped */
+/* processes N STEPS [swaps]: let N processes do so many operations each. With
+ * `swaps` they swap the order, too. */
 static int cmd_processes(char **w)
 {
     steps_each = command_number(w[2]);
