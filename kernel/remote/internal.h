@@ -137,7 +137,7 @@ struct mount {
     } change[CHANGES];
     u32 next_change;
     struct {                   /* for kernel/spritely */
-        struct socket *socket; /* of callbacks; NULL: never mounted so */
+        struct socket *socket; /* for callbacks; NULL: no such mount yet */
         u32 port;              /* ... and its port */
         u64 epoch;             /* of the server */
         struct list due;       /* files to be recalled */

@@ -122,8 +122,9 @@ def run_optimum(
 ) -> Curve:
     """Return the hits of Belady's optimum, which has the most hits of blocks that are possible.
 
-    misses: a file for the reads that miss, with one size only, in the form of path; the rest is as
-    in run_curve. Needs 8 bytes of a disk for each use. Raises CurveFailed.
+    misses: a file to write the reads that miss to, in the form that the file `path` has; then there
+    may be one size only. The other arguments are run_curve's. Needs 8 bytes of a disk for each use.
+    Raises CurveFailed.
     """
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         more: list[str | Path] = ["-o", "-d", scratch]

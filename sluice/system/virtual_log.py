@@ -252,6 +252,7 @@ class Log:
         down = [] if root is None else [self.pointer(root)]
         wanted = [*self.below.get(piece, ())]
         if root is not None:
+            # These are also reached through the root, so those that do not fit may be left out.
             wanted += [child for child in self.below[root] if child != piece]
         down += [self.pointer(child) for child in wanted][: POINTERS - len(down)]
         return LogSector(self.log, self.seq, slot, piece, tuple(rows), tuple(down))

@@ -137,7 +137,7 @@ def file_of_load(system: System, p: dict[str, float]) -> File:
         block_kb=int(p["block_kb"]),
         far=bool(p["far"]),
         cluster_kb=int(p["cluster_kb"]),
-        work=int(p["work"] * 1000),
+        work=int(p["work"] * 1000),  # the parameter is in thousands of instructions
         by_block=bool(system.tunables.get(f"{system.policies['prefetch']}.by_block")),
     )
 

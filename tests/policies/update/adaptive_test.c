@@ -131,7 +131,8 @@ static const struct timeline timelines[] = {
      "wrote 10: 13 19 11 10, 50: 5 3 9, 60: 21; busy_looks 3"},
     {"acp_sleeps_for_a_second_when_nothing_is_dirty", "acp",
      "looks 0; at 10009; looks 10; dirty 1; at 12000; wrote 10010: 1"},
-    /* Block 5 cannot be written, and is never the same chunk's turn twice. */
+    /* Block 5 cannot be written, so its chunk, 0 to 9, stays dirty. The chunks
+     * of 10 and of 21 are written in between. */
     {"acp_does_not_choose_a_chunk_twice_in_turn_while_another_is_dirty", "acp",
      "set chunk_blocks=10; at 1; dirty 5 21 13 3 19 11 10 9; drop 13 19 11;"
      "bad 5; at 45; wrote 10: 5! 3 9, 20: 10, 30: 5!, 40: 21"},

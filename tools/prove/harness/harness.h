@@ -33,8 +33,10 @@ static inline u64 any_below(u64 end)
     return n;
 }
 
-/* n / by, if that is less than `end`, a constant: CBMC multiplies two numbers
- * of which one has few bits. For the simpler sources of bounds.toml. */
+/* Return n / by, which must be less than the constant `end`. It is guessed, and
+ * checked by a multiplication: CBMC is quicker with that than with a division,
+ * since one of the two numbers has few bits. For the simpler sources of
+ * bounds.toml. */
 static inline u64 quotient(u64 n, u64 by, u64 end)
 {
     u64 q = any_below(end);
