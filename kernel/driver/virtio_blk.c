@@ -41,7 +41,7 @@ struct slot {
         u32 type, reserved;
         u64 sector;
     } header;
-    u8 status; /* 0: done; the device's */
+    u8 status; /* the device sets it; 0: done */
     struct span *first;
 };
 

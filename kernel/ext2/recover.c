@@ -80,7 +80,8 @@ static int replay(struct fs *fs, bool drop, struct recovered *found)
     return error;
 }
 
-/* Say what was done. Returns the error, unless the disk can be read as it is.
+/* Say what was done, also if it went well: who mounted the disk learns that it
+ * was not unmounted. Returns the error, unless the disk can be read as it is.
  */
 static int say(struct fs *fs, bool drop, int error,
                const struct recovered *found)

@@ -57,6 +57,9 @@ int serve_null(struct call *)
     return 0;
 }
 
+/* Programs that keep the caches of clients consistent (internal.h, guard) are
+ * asked before a file's contents or attributes are read or changed. Returns 0,
+ * or the status with which one refuses. */
 static int ask_guards(struct call *c)
 {
     int (*fn)(struct call *) = c->procedure->serve;

@@ -62,6 +62,7 @@ static void search_begins(struct lateness *late, const struct queue *q,
     if (late->waits == to && q->done_ns > late->looked_ns)
         measure(&late->ask_ns, q->done_ns, clock_ns());
     late->waits = NULL;
+    /* The candidate may have become the request that is searched for now. */
     if (late->goes != to || gone)
         late->goes = NULL;
 }

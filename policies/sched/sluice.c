@@ -387,7 +387,7 @@ static struct request *sluice_next(struct queue *q, u64 now_ns)
     if (now_ns < q->done_ns)
         return NULL;
     keep_pace(q, now_ns);
-    struct request *next = take_promised(q);
+    struct request *next = take_promised(q); /* a free write went before it */
     if (next)
         return at_a_price(q, next);
     if (q->word[DONE_NS] == NEVER_NS)

@@ -275,7 +275,8 @@ class RemoteExplainer:
 
     @staticmethod
     def _lost_frames(message: Message) -> str:
-        """Return which of a message's frames are lost."""
+        """Return which of a message's frames are lost. A message of which frames are missing in the
+        trace never came to the wire: the network controller had no room for them."""
         lost = [str(n) for n, f in enumerate(message.frames, 1) if f.arrival_ns is None]
         if not message.whole or not lost:
             return "the controller had no room"

@@ -101,6 +101,7 @@ static void times_changed(FILE *f, const char *path, u32 ino)
     bool m = !old || is->mtime != was->mtime;
     bool c = !old || is->ctime != was->ctime;
     u32 times[] = {is->atime, is->mtime, is->ctime};
+    /* Never set, or of the image, of an operation, or the shim's clock. */
     for (u32 i = 0; i < 3; i++)
         check(times[i] == 0 || times[i] == T0 || times[i] == T1 ||
               times[i] >= 1000000000);
