@@ -49,59 +49,66 @@ class Failing:
 
 
 def find_transfers(recording: Recording, block_bytes: int) -> dict[str, Transfer]:
-    """Return four transfers of the transaction FAILS, in their order, by their names.
+    """Return transfers of the transaction FAILS by their names: the first copy's write, the last
+    flush before the commit block's write, that write, and the first flush behind it.
 
-    The copy is the block behind the descriptor.
+    A recording lacks what the submission does not do.
     """
     found: dict[str, Transfer] = {}
     flushes = transactions = 0
-    before = None
+    committed = False
     for event in recording.events:
         flushes += event.kind == "flush"
         kind = find_type(event) if event.kind == "write" else None
         transactions += kind == DESCRIPTOR
-        if transactions == FAILS:
-            place = ("write", event.at // block_bytes, 0)
-            if before == DESCRIPTOR:
-                found["a copy's write"] = place
-            elif kind == COMMIT:
-                found["the commit block's write"] = place
-            elif event.kind == "flush":
-                flush = "the first flush" if len(found) == 1 else "the second flush"
-                found.setdefault(flush, ("flush", 0, flushes - 1))
-            before = kind
+        if transactions != FAILS or kind == DESCRIPTOR:
+            continue
+        place = ("write", event.at // block_bytes, 0)
+        if event.kind == "flush" and committed:
+            found.setdefault("the second flush", ("flush", 0, flushes - 1))
+        elif event.kind == "flush":
+            found["the first flush"] = ("flush", 0, flushes - 1)
+        elif kind == COMMIT:
+            committed = True
+            found["the commit block's write"] = place
+        elif event.kind == "write" and not committed:
+            found.setdefault("a copy's write", place)
     return found
 
 
-def fail_commit(bench: Workbench, name: str) -> None:
-    """Have the submission fsync three times on a disk that fails one transfer of the second commit.
+def fail_commits(bench: Workbench) -> None:
+    """Have the submission fsync three times on a disk that fails one transfer of the second commit,
+    once for each transfer that find_transfers finds in it.
 
-    name: of the transfer, as find_transfers has it. Raises Wrong if more than the first fsync is
-    confirmed, or the disk does not show one moment, from that fsync on.
+    A submission may flush more often than the reference, so its own transfers are failed. Raises
+    Wrong if more than the first fsync is confirmed, or the disk does not show one moment, from that
+    fsync on.
     """
     a, b, c, d = islice(iterate_names(bench, "error names"), 4)
     operations = parse(
         f"creat /{a}; fsync /{a}; mkdir /{b}; creat /{b}/{d}; fsync /{a}; mkdir /{c}; fsync /{a}"
     )
     made = scenario("errors", operations, ON_DEMAND, like="errors")
-    seen = record(bench, made, operations, reference=True)
-    transfer = find_transfers(seen, Image(seen.run.data_image).block_bytes)[name]
+    seen = record(bench, made, operations)
     fsyncs = [i for i, op in enumerate(operations) if op.name == "fsync"]
-    machine = replace(
-        made,
-        name=f"error-{'-'.join(map(str, transfer))}",
-        script=confirming(made.script, f"sync /data/{a}"),
-        logged=False,
-        flushes=False,
-        cut=True,
-        failing=Failing((transfer,)),
-    )
-    run = bench.run(machine)
-    confirmed = sum(CONFIRMED + i in run.beacons for i in range(len(fsyncs)))
-    said = f"{name} in the second commit fails"
-    expect(confirmed == 1, f"only the first fsync to be confirmed: {said}", f"{confirmed} are")
     rest = tuple(op for i, op in enumerate(seen.operations) if i not in fsyncs[1:])
-    expect_moment(run, History(rest), len(rest), said)
+    found = find_transfers(seen, Image(seen.run.data_image).block_bytes)
+    expect("the commit block's write" in found, "a commit block in the second commit", "none")
+    for name, transfer in found.items():
+        machine = replace(
+            made,
+            name=f"error-{'-'.join(map(str, transfer))}",
+            script=confirming(made.script, f"sync /data/{a}"),
+            logged=False,
+            flushes=False,
+            cut=True,
+            failing=Failing((transfer,)),
+        )
+        run = bench.run(machine)
+        confirmed = sum(CONFIRMED + i in run.beacons for i in range(len(fsyncs)))
+        said = f"{name} in the second commit fails"
+        expect(confirmed == 1, f"only the first fsync to be confirmed: {said}", f"{confirmed} are")
+        expect_moment(run, History(rest), len(rest), said)
 
 
 def confirming(script: str, fsync: str) -> str:

@@ -2,7 +2,7 @@
 
 from grade.engine.workbench import Workbench
 
-from ..errors import fail_commit
+from ..errors import fail_commits
 from ..judging import expect_no_loss
 from ..workloads import record_homes
 
@@ -16,7 +16,4 @@ def an_operation_is_whole_or_absent_after_any_write(bench: Workbench) -> None:
 def a_commit_that_meets_an_error_confirms_nothing(bench: Workbench) -> None:
     """An fsync fails if a write or a flush of its commit does: of a copy, of the commit block, of
     the drive's cache before it or behind it. Then the power is cut."""
-    fail_commit(bench, "a copy's write")
-    fail_commit(bench, "the first flush")
-    fail_commit(bench, "the commit block's write")
-    fail_commit(bench, "the second flush")
+    fail_commits(bench)
