@@ -88,6 +88,17 @@ COUNTER_WITH(lost, "link.lost", "frames", "lost on purpose (link_loss_percent)",
 COUNTER_WITH(late, "link.late", "frames",
              "late on purpose (link_reorder_percent)", &link.on);
 
+static u32 others_on(void)
+{
+    u32 n = 0;
+    for (u32 i = 0; i < link.machines; i++)
+        n += i != link.self && link.told[i] != ~0U;
+    return n;
+}
+
+/* Where all others are off, nobody takes a note from the device: some hundred
+ * would fill the host's socket, and the next one would never be sent. A hub
+ * waits for the last NOTE_END. */
 static void say(u8 kind, u64 from_ns, u64 until_ns, const void *frame,
                 u32 bytes)
 {
@@ -100,7 +111,8 @@ static void say(u8 kind, u64 from_ns, u64 until_ns, const void *frame,
                      .until_ns = until_ns};
     memset(n.ethernet.to, 0xff, MAC_BYTES);
     memcpy(n.ethernet.from, link.mac, MAC_BYTES);
-    while (!nic_send(&n, sizeof n, frame, bytes))
+    while ((kind == NOTE_END || others_on()) &&
+           !nic_send(&n, sizeof n, frame, bytes))
         ; /* the host is slow, and time stands still */
 }
 
@@ -157,22 +169,13 @@ u64 link_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
 
 /* ---- the end ---- */
 
-static u32 others_on(void)
-{
-    u32 n = 0;
-    for (u32 i = 0; i < link.machines; i++)
-        n += i != link.self && link.told[i] != ~0U;
-    return n;
-}
-
 /* True if a machine that ends has to stay. The hub stays until all others are
  * off, because it needs their last notes. The others stay until the host has
  * taken their notes, which it never does if no program is there. */
 static bool must_stay(bool hub)
 {
-    if (hub)
-        return others_on();
-    return !nic_is_sent() && (others_on() || link.machines > 2);
+    return hub ? others_on()
+               : !nic_is_sent() && (others_on() || link.machines > 2);
 }
 
 static void leave(void)

@@ -1,7 +1,7 @@
 """gdb on the twin, stopped where the kernel gives a cut's last command to the watched disk.
 
-The twin does the workload under gdb as it did it for the recording: it boots, finds the workload on
-its standard input, and makes the trial in a child, which gdb follows. The stop is in the function
+The twin does the workload under gdb as it did it for the recording: it finds the workload on its
+standard input, and makes the trial in a child, which gdb follows. The stop is in the function
 that the linker puts between the kernel and its driver (sluice/twin/watch.c), so the stack leads
 from the system call to the write. Events are counted from the trial on: reads are none.
 """
@@ -41,7 +41,8 @@ def write_request(laboratory: Laboratory, workload: Workload) -> Path:
     text = machine_text(workload.all_operations())
     at = machine.resident.places[TEXT_DISK][0]
     path = machine.folder / "request"
-    path.write_bytes(f"1  {machine.resident.table}\n{at} {len(text)}\n".encode() + text)
+    head = f"1 {machine.boot} {machine.resident.table}\n{at} {len(text)}\n"
+    path.write_bytes(head.encode() + text)
     return path
 
 

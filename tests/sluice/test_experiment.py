@@ -614,7 +614,9 @@ def test_a_run_that_fails_is_shown_and_the_others_go_on(tmp_path: Path):
     where, after, *_ = rest.splitlines()
     console = Path(re.fullmatch(r"    \(the whole console: (.+)\)", where)[1])
     assert "@limit" in console.read_text()
-    assert after.startswith("FAILED "), "the kernel's counters must not be shown"
+    # The runs are shown as they end; this one may be the last.
+    shown = after.startswith(("FAILED ", "1 run made"))
+    assert shown, f"only other runs must be shown behind it: {after}"
     assert "FAILED only_nbuf=99999999_command=true: the machine ended with status" in done.stdout
     assert "\n1 run made, 5 failed; results in" in done.stdout
     lines = (tmp_path / "out" / "failing" / "results.jsonl").read_text().splitlines()

@@ -49,10 +49,10 @@ class Failing:
 
 
 def find_transfers(recording: Recording, block_bytes: int) -> dict[str, Transfer]:
-    """Return transfers of the transaction FAILS by their names: the first copy's write, the last
-    flush before the commit block's write, that write, and the first flush behind it.
+    """Return transfers of the transaction FAILS by their names.
 
-    A recording lacks what the submission does not do.
+    These are the first copy's write, the last flush before the commit block's write, that write,
+    and the first flush behind it. A recording lacks what the submission does not do.
     """
     found: dict[str, Transfer] = {}
     flushes = transactions = 0
@@ -77,12 +77,11 @@ def find_transfers(recording: Recording, block_bytes: int) -> dict[str, Transfer
 
 
 def fail_commits(bench: Workbench) -> None:
-    """Have the submission fsync three times on a disk that fails one transfer of the second commit,
-    once for each transfer that find_transfers finds in it.
+    """Have the submission fsync three times on a disk that fails a transfer of the second commit.
 
-    A submission may flush more often than the reference, so its own transfers are failed. Raises
-    Wrong if more than the first fsync is confirmed, or the disk does not show one moment, from that
-    fsync on.
+    It does so once for each transfer that find_transfers finds in it. A submission may flush more
+    often than the reference, so its own transfers are failed. Raises Wrong if more than the first
+    fsync is confirmed, or the disk does not show one moment, from that fsync on.
     """
     a, b, c, d = islice(iterate_names(bench, "error names"), 4)
     operations = parse(
