@@ -161,9 +161,27 @@ class ConsoleError(AssertionError):
     """The error for a console that did not show what was expected in time."""
 
 
+@dataclass
+class Parent:
+    """The process whose fork made this one; this process itself until it forks."""
+
+    pid: int
+
+    def remember(self) -> None:
+        """Note this process: its next child has it as its parent."""
+        self.pid = os.getpid()
+
+
+PARENT = Parent(os.getppid())
+os.register_at_fork(before=PARENT.remember)
+
+
 def die_with_parent() -> None:
-    """Have the kernel kill this child, before exec, when the parent thread ends."""
+    """Have the kernel kill this child, before exec, when the parent thread ends. If the parent has
+    ended since the fork, the child ends at once."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != PARENT.pid:
+        os._exit(1)
 
 
 def start(
