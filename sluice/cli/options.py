@@ -102,7 +102,7 @@ def check_among(what: str, names: Callable[[], Iterable[str]]) -> Check:
     """Return a check that a value is one of some names."""
 
     def check(value: str) -> str:
-        """Return the name if there is such a one; raise BadParameter, with the nearest,
+        """Return the name if it is among them; raise BadParameter, with the nearest of them,
         otherwise."""
         there = list(names())
         if value not in there:

@@ -294,7 +294,7 @@ class History:
     _do_sleep = _do_fault = _do_order = _do_mount
 
     def _do_read(self, op: Operation) -> None:
-        """Check that there is such a file."""
+        """Change nothing. Raises Refused if the operation's name is not a file's."""
         self._file(op.words[0])
 
     # ---- what a cut may leave ----

@@ -7,8 +7,8 @@
  *   is 10000; even ones belong to file 1, odd ones to file 2 (flush.h). Block
  *   10 is sectors 20 and 21. check_dirty expects which of them are dirty.
  * - An update policy calls flush_ functions in its scan, between scan_begins
- *   and scan_ends. look(fn) makes such a scan, and returns how many writes it
- *   started. The functions below are what a scan does in one test each.
+ *   and scan_ends. look(fn) makes a scan that calls fn, and returns how many
+ *   writes it started. Each function below is what a scan calls in one test.
  * - check_counters("bio.", ...): scanned are the blocks that a flush looked at,
  *   due those that it chose to write. check_hist("bio.burst", ...) has how many
  *   writes each burst had. check_commands expects the disk's commands.
