@@ -1,6 +1,6 @@
 """The archive for Gradescope: set up and called as Gradescope does, elsewhere than /autograder.
 
-`archive` is the archive of the lab elevator. `autograder` is Gradescope's folder after its setup,
+`archive` is the archive of the lab readahead. `autograder` is Gradescope's folder after its setup,
 which has the folders source (the unpacked archive), submission and results.
 """
 
@@ -21,7 +21,7 @@ from grade.engine import tree
 from grade.engine.formats import gradescope
 from sluice.host.paths import ROOT
 
-LAB = find_lab("elevator")
+LAB = find_lab("readahead")  # whose machines do little
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def grade_submission(root: Path, files: dict[str, str]) -> dict:
 
 def test_nobody_but_its_owner_reads_the_graders_tree(autograder: Path) -> None:
     """The hidden tests are there, and other users have no access."""
-    hidden = autograder / "source/sluice/grade/labs/elevator/hidden"
+    hidden = autograder / "source/sluice/grade/labs/readahead/hidden"
     assert hidden.is_dir() and (autograder / "source").stat().st_mode & 0o077 == 0
 
 

@@ -1,5 +1,5 @@
 """Every command of a course works in the four kinds of surroundings of grade/labs/TRUST.md: as root
-or not, with namespaces or without.
+or not, with namespaces or without. A run of all tests tries two of them, drawn by the commit.
 
 - Root makes them all. A process in a chroot gets no user namespace, and where the chroot's folder
   is no mount point, no other root either (pivot_root). So there the grader does without namespaces.
@@ -21,6 +21,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from typed import work
 from whole import in_full
 
@@ -95,9 +96,16 @@ HIDDEN = [
 TELLING = ("grade", "class_", "recheck")  # they say what is weaker here
 
 
+def two_opposite_kinds(user: int, namespaces: bool) -> ParameterSet:
+    """Return the parameter of a kind, of which a run of all tests draws two: as root and not, with
+    namespaces and without."""
+    of_two = pytest.mark.drawn(2, unit=f"root has namespaces: {(user == 0) == namespaces}")
+    return pytest.param((user, namespaces), marks=of_two)
+
+
 @pytest.fixture(
     scope="module",
-    params=product((0, NOBODY), (True, False)),
+    params=[two_opposite_kinds(*kind) for kind in product((0, NOBODY), (True, False))],
     ids=lambda kind: f"{'not ' * bool(kind[0])}root, {'with' if kind[1] else 'without'} namespaces",
 )
 def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
@@ -136,7 +144,6 @@ def test_a_right_submission_has_its_points(kind: Kind) -> None:
     assert (result["status"], result["score"]) == ("graded", result["most"])
 
 
-@pytest.mark.drawn(2)
 def test_a_class_has_what_each_earned(kind: Kind) -> None:
     """Two submissions do not build, so they need no machine: one cheats, and one is no C."""
     handed_in, out = kind.room / "class", kind.room / "scored"

@@ -4,11 +4,12 @@ A grading goes on only until it is clear what the test asks: a group until one o
 noticed the mistake, an attack until it has lost the points that it must. Tests whose machines do
 little work run first.
 
-In the quick form, which every `make test` runs, an eighth of the mistakes and attacks of each lab,
-and a third of the skeletons, is tried, drawn by the commit (whole.py). A mistake is held against
+In the quick form, which every `make test` runs, a twelfth of the mistakes and attacks of each lab,
+and a sixth of the skeletons, is tried, drawn by the commit (whole.py). A mistake is held against
 one of the groups that must notice it, such that each group has mistakes to notice. Mistakes and
-skeletons are graded on the twin (twin_grading.py), which does the same in less time, and so is what
-would take a machine longest.
+skeletons are graded on the twin (twin_grading.py), which does the same in less time. So are the
+references, but that the machine grades a third of them, drawn by the commit too, except for what
+would take it longest.
 
 The full form (`make test T=test_labs.py FULL=1`) holds a mistake against all groups on the twin:
 its own must notice it, and every other must be content. In the machine each group must notice one
@@ -28,7 +29,7 @@ from pathlib import Path
 import pytest
 import typed
 from _pytest.mark import ParameterSet
-from whole import ONE, WHOLE, in_full
+from whole import ONE, WHOLE, draw, draw_word, in_full
 
 from grade.definition.lab import (
     FULL,
@@ -101,7 +102,7 @@ def lab_parameters(
     their lab."""
     marks = [pytest.mark.xdist_group(f"{lab.name} {engine}")]
     if name:
-        marks.append(pytest.mark.drawn(8, among=lab.name))
+        marks.append(pytest.mark.drawn(12, among=lab.name))
     return pytest.param(lab, *of, id="-".join(filter(None, (lab.name, name))), marks=marks)
 
 
@@ -304,6 +305,22 @@ def grade_faster(
     return faster(lab, files, folder, only, nonce)
 
 
+def share_groups(lab: Lab, word: str) -> tuple[str, str]:
+    """Return the groups whose tests of the reference are made by the machine, and by the twin.
+
+    The machine makes a lab that the twin cannot grade. Of the others, `word` draws a third whose
+    groups it makes, all but the longest.
+    """
+    groups = {group.name for group in lab.groups}
+    if twin_grading.refusal(lab):
+        by_twin = set()
+    elif lab.name in draw((one.name for one in LABS if not twin_grading.refusal(one)), 3, word):
+        by_twin = LONGEST.get(lab.name, set())
+    else:
+        by_twin = groups
+    return ",".join(sorted(groups - by_twin)), ",".join(sorted(by_twin))
+
+
 def lost_tests(record: Record) -> dict[str, list[str]]:
     """Return the tests that did not get their points, by group."""
     return {
@@ -339,18 +356,20 @@ def test_the_reference_has_all_points(lab: Lab, tmp_path: Path) -> None:
         assert cost.peak_mb <= MEMORY_MB and cost.cpu_s <= PROCESSOR_S * host_slowdown()
         records = [record]
     else:
-        solution, groups = tree.solution_files(lab), {group.name for group in lab.groups}
-        long = LONGEST.get(lab.name, set())
-        records = [grade_tree(lab, solution, tmp_path / "machine", ",".join(groups - long))]
-        if long:
-            twin = tmp_path / "twin"
-            records += [grade_faster(lab, solution, twin, ",".join(long))]
+        solution = tree.solution_files(lab)
+        by_machine, by_twin = share_groups(lab, draw_word())
+        shares = ((grade_tree, by_machine), (grade_on_twin, by_twin))
+        records = [
+            grade(lab, solution, tmp_path / grade.__name__, groups)
+            for grade, groups in shares
+            if groups
+        ]
     for record in records:
         assert record.score == record.most, record.message or lost_tests(record)
     assert sum(record.most for record in records) == FULL
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(6)
 @lab_mark("twin")
 def test_the_skeleton_builds_boots_and_scores_little(
     lab: Lab, tmp_path: Path, ends_early: Callable[[Enough], None]
@@ -376,6 +395,17 @@ def test_a_lab_has_mistakes_enough_to_prove_each_group(lab: Lab) -> None:
     assert len(made) >= MISTAKES_LEAST
     noticed = set().union(*(mistake.loses for mistake in made))
     assert noticed == {group.name for group in lab.groups}
+
+
+@each_lab
+def test_the_reference_is_the_machines_at_some_commits(lab: Lab) -> None:
+    """At each, all groups are graded, each by one of the two."""
+    groups = {group.name for group in lab.groups}
+    shares = [share_groups(lab, f"commit {number}") for number in range(64)]
+    for by_machine, by_twin in shares:
+        assert sorted(filter(None, f"{by_machine},{by_twin}".split(","))) == sorted(groups)
+    at_all = {names for by_machine, _ in shares for names in by_machine.split(",")}
+    assert at_all - {""} == groups - LONGEST.get(lab.name, set())
 
 
 @each_lab
