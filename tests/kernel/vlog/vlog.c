@@ -3,9 +3,10 @@
  * without the drive, and what is found after a power cut at each command.
  *
  * - On a disk with a virtual log a block may be in any place (8 sectors that
- *   begin at a multiple of 8), and sectors of a map, the log, say where. boot_logged boots with a disk of 40
- *   places. The policy `told` places a write into the first free place from
- *   first_slot on, so place 7 is sectors 56 to 63.
+ *   begin at a multiple of 8), and sectors of a map, the log, say where.
+ *   boot_logged boots with a disk of 40 places. The policy `told` places a
+ *   write into the first free place from first_slot on, so place 7 is sectors
+ *   56 to 63.
  * - request(3, true) submits a write of block 3; its end is the note "W3 done"
  *   or "W3 failed", which check_notes expects. The drive `fixed` takes 10 ms
  *   for a command: one_command lets one end, all_commands all.
