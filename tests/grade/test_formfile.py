@@ -21,8 +21,10 @@ def forget() -> None:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allow a parser 1 s of a processor."""
+    """Allow a parser 1 s of a processor. Its sandbox may take no notice of SIGXCPU, and is killed
+    after another second."""
     monkeypatch.setattr(formfile, "CPU_S", 1)
+    monkeypatch.setattr(sandbox, "CPU_MORE_S", 1)
 
 
 def replace_parser(monkeypatch: pytest.MonkeyPatch, does: str, only: str = "") -> None:
