@@ -38,8 +38,8 @@ def text_in_braces(text: str, start: int) -> str:
 
 def split_cells(row: str) -> list[str]:
     """Return the cells of a row of initialisers; neighbouring string literals are one cell."""
-    found: list[str | None] = [None]
-    depth = 0
+    found: list[str | None] = [None]  # None: a cell of which nothing has come yet
+    depth = 0  # of brackets that are open
     for token in TOKEN.finditer(row):
         literal, bracket, other = token.groups()
         if bracket == "," and not depth:
@@ -77,6 +77,7 @@ def evaluate(expression: str, macros: dict[str, str], deep: int = 0) -> int | No
     """Return the value of a simple constant expression; None if it is not one."""
 
     def value(node: ast.AST) -> int:
+        """Return the value of a node; raises ValueError if it is not a constant expression."""
         match node:
             case ast.Constant(value=int(n)):
                 return n

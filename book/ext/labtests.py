@@ -63,12 +63,17 @@ def docstring_line(node: ast.ClassDef | ast.FunctionDef, where: str) -> str:
 
 
 def field_descriptions(node: ast.ClassDef, where: str) -> dict[str, str]:
-    """Return what the docstring says about each field."""
+    """Return what a class's docstring says about each field, by the field's name.
+
+    Raises BadSource if one of the classes in DESCRIBED does not say it of a field.
+    """
+    # The docstring is split at each "name:": text before the first one, name, text, name, text ...
     parts = FIELD.split(" ".join((ast.get_docstring(node) or "").split()))
     names = {one.target.id for one in node.body if isinstance(one, ast.AnnAssign)}
     found = {n: text.rstrip(".;") for n, text in zip(parts[1::2], parts[2::2], strict=True)}
-    wanted = names - found.keys() - set(INTERNAL.get(node.name, ()))
-    for name in sorted(wanted) if node.name in DESCRIBED else ():
+    missing = names - found.keys() - set(INTERNAL.get(node.name, ()))
+    if missing and node.name in DESCRIBED:
+        name = min(missing)
         raise BadSource(f"{where}: the docstring of {node.name} does not say what {name} is")
     return {name: text for name, text in found.items() if name in names}
 
@@ -122,7 +127,7 @@ def field_table(rows: list[Member]) -> str:
         return "Fields: " + ", ".join(f"`{row.shown}`" for row in rows) + ".\n"
     heads = ["field", "what it is", "unless given"]
     cells = [[f"`{m.shown}`", escape(m.about), m.value and f"`{m.value}`"] for m in rows]
-    width = 3 if any(row.value for row in rows) else 2
+    width = 3 if any(row.value for row in rows) else 2  # columns: no defaults, none for them
     return format_table(heads[:width], (row[:width] for row in cells))
 
 

@@ -63,7 +63,10 @@ def split_parts(comment: str) -> Iterable[list[str]]:
 
 
 def format_comment(comment: str) -> str:
-    """Return a comment as Markdown: paragraphs, lists, and indented parts as they stand."""
+    """Return a comment as Markdown: paragraphs, lists, and indented parts as they stand.
+
+    An indented part of one line is a paragraph unless it has columns or a formula.
+    """
     found = []
     for lines in split_parts(comment):
         if lines[0].startswith("- "):

@@ -208,7 +208,7 @@ def arm_table(one: Experiment) -> str:
 
 
 def measured_table(one: Experiment) -> str:
-    """Return the stored rows, with the metrics of the experiment's own table."""
+    """Return a table of what is stored of an experiment, with a row for each arm and setting."""
     if not stored.is_stored(one.name):
         return f"*{stored.missing_sentence(one.name)}*\n"
     kept = stored.read_results(one.name)

@@ -102,6 +102,7 @@ class Elf:
     sections: tuple[Section, ...]
 
     def _symbols(self, labels: bool) -> Iterator[Symbol]:
+        """Yield the symbols; with `labels` also those with info 0, which are plain labels."""
         tables = [section for section in self.sections if section.type == SYMTAB]
         if len(tables) != 1:
             raise BadElf(f"{len(tables)} symbol tables")

@@ -29,7 +29,7 @@ def draw_histogram(shares: list[float], kind: str) -> str:
 
     kind: the class of the picture in the page, which sets its size.
     """
-    counts = [0] * (BINS + 1)
+    counts = [0] * (BINS + 1)  # the last one is of full points
     for share in shares:
         counts[int(share * BINS)] += 1
     most = max(counts)

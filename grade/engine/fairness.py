@@ -162,7 +162,11 @@ def check_mistake(case: Case, lab: Lab, by_nonce: Mapping[str, Points]) -> list[
 
 
 def check_attack(case: Case, lab: Lab, by_nonce: Mapping[str, Points]) -> list[str]:
-    """Return what is unfair about the points of an attack."""
+    """Return what is unfair about the points of an attack.
+
+    by_nonce: the points of each group, for each nonce. The attack must not get more than case.most
+    with any nonce, and must lose points in each group of case.loses with each nonce.
+    """
     totals = {nonce: round(sum(got.values()), 2) for nonce, got in by_nonce.items()}
     best = max(totals, key=totals.__getitem__)
     complaints = []

@@ -193,7 +193,11 @@ def run_test(test: Test, bench: Workbench, lab: str, command: str) -> Outcome:
 
 
 def sum_points(record: Record, asked: list[Test]) -> None:
-    """Add the groups' points, and the score, to the record."""
+    """Add the groups' points, and the score, to the record. asked: the tests that were to be run.
+
+    If all tests of a group have all their points, the group has its most points: rounding each test
+    must not take some away.
+    """
     for group in dict.fromkeys(test.group for test in asked):
         rows = record.tests_of_group(group.name)
         most = round(sum(t.points for t in asked if t.group == group), 2)

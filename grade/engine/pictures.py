@@ -48,16 +48,20 @@ def thin_points(points: Points) -> Points:
 
 
 def make_curves(who: str, what: str, requests: list[Request], zero_ns: int) -> Curves:
-    """Return the curves of one machine's reads or writes, of which there is at least one."""
+    """Return the curves of one machine's reads or writes, of which there is at least one.
+
+    Points of the first curve: response time in ms, percent of the requests that took no longer. Of
+    the second: s since zero_ns, requests queued so far. Of the third: s, place on the disk in MB.
+    """
     n = len(requests)
-    waits = sorted(max(r.response_ms, LEAST_MS) for r in requests)
-    came = sorted((r.queued_ns - zero_ns) / 1e9 for r in requests)
+    waits_ms = sorted(max(r.response_ms, LEAST_MS) for r in requests)
+    queued_s = sorted((r.queued_ns - zero_ns) / 1e9 for r in requests)
     first = sorted(requests, key=lambda r: r.issued_ns)[:PLACES]
     return Curves(
         who,
         what,
-        thin_points([[round(ms, 3), round(100 * i / n, 2)] for i, ms in enumerate(waits, 1)]),
-        thin_points([[round(s, 4), i] for i, s in enumerate(came, 1)]),
+        thin_points([[round(ms, 3), round(100 * i / n, 2)] for i, ms in enumerate(waits_ms, 1)]),
+        thin_points([[round(s, 4), i] for i, s in enumerate(queued_s, 1)]),
         [[round((r.issued_ns - zero_ns) / 1e9, 4), r.sector / SECTORS_OF_MB] for r in first],
     )
 

@@ -216,6 +216,8 @@ class Run:
     @cached_property
     def requests(self) -> list[Request]:
         """All completed requests, in the order of completion."""
+        # Of each place and direction, the requests under way, the oldest first: the sectors, and
+        # when it was queued and issued (0: not yet).
         open_: dict[tuple[int, int, bool], deque[list[int]]] = defaultdict(deque)
         done = []
         of_map = log_disk.map_events(self.commands)

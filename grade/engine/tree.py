@@ -462,11 +462,12 @@ def allowed_contents(lab: Lab) -> Callable[[str], set[bytes]]:
         here = TREE / path
         known = {here.read_bytes()} if here.is_file() else set()
         about = [name for name in holes if any(hole.file == path for hole in holes[name])]
-        for left in powerset(about):
+        for left_out in powerset(about):
             made = mine.get(path)
-            for hole in (hole for name in left for hole in holes[name] if hole.file == path):
+            for hole in (hole for name in left_out for hole in holes[name] if hole.file == path):
                 made = cut_hole(hole, made)[path]
-            known |= {made.encode()} if made else set()
+            if made:
+                known.add(made.encode())
         return known
 
     return contents

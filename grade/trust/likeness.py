@@ -92,13 +92,14 @@ def collect_known_names(texts: Iterable[str]) -> Known:
 def similar_pairs(found: Mapping[str, Set[int]], says: str, least: float = ALIKE) -> list[Pair]:
     """Return the pairs with a share of common items of at least `least`, the most alike first.
 
-    The share is of the items that either has. says: what the items are, in words.
+    found: the items of each submission, by its name. The share is of the items that either has.
+    Submissions with fewer than LEAST items are left out. says: what the items are, in words.
     """
-    enough = {name: parts for name, parts in found.items() if len(parts) >= LEAST}
-    pairs = [
-        Pair(one, other, len(enough[one] & enough[other]) / len(enough[one] | enough[other]), says)
-        for one, other in combinations(sorted(enough), 2)
-    ]
+    enough = {name: items for name, items in found.items() if len(items) >= LEAST}
+    pairs = []
+    for one, other in combinations(sorted(enough), 2):
+        common, either = enough[one] & enough[other], enough[one] | enough[other]
+        pairs.append(Pair(one, other, len(common) / len(either), says))
     return sorted((p for p in pairs if p.share >= least), key=lambda p: (-p.share, p.one, p.other))
 
 
@@ -120,16 +121,20 @@ def split_functions(found: list[str]) -> Iterator[list[str]]:
 
 
 def fingerprints(text: str, known: Known) -> set[int]:
-    """Return the fingerprints of a text."""
+    """Return the fingerprints of a text.
+
+    In each function, each WORDS neighbouring words have a checksum. Of each WINDOW neighbouring
+    checksums the least one is kept.
+    """
     kept = set()
     for piece in split_functions(split_words(text)):
         around = zip(["", *piece], piece, [*piece[1:], ""], strict=False)
         plain = [known.normalize_word(*three) for three in around]
-        grams = [
+        sums = [
             crc32(" ".join(plain[i : i + WORDS]).encode()) for i in range(len(plain) - WORDS + 1)
         ]
-        windows = max(1, len(grams) - WINDOW + 1) if grams else 0
-        kept |= {min(grams[i : i + WINDOW]) for i in range(windows)}
+        windows = max(1, len(sums) - WINDOW + 1) if sums else 0
+        kept |= {min(sums[i : i + WINDOW]) for i in range(windows)}
     return kept
 
 

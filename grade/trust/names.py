@@ -70,7 +70,10 @@ def written_forms(name: str) -> set[str]:
 
 
 def find_name(typed: str, names: Collection[str]) -> str | None:
-    """Return the name in `names` that was typed, in any form, or None if none or several match."""
+    """Return the name in `names` that was typed, in any form, or None if none or several match.
+
+    Names that are equal but for their normalization count first, then forms that the grader writes.
+    """
     if typed in names:
         return typed
     meant = [name for name in names if normalize_name(name) == normalize_name(typed)]

@@ -85,12 +85,14 @@ def pointer_target(made: Elf, relocation: Relocation | None) -> Place | None:
 
 
 def read_text(made: Elf, place: Place | None) -> str:
-    """Return the text at a place; empty if there is no short and printable one."""
+    """Return the text at a place in constant data; empty if there is no short, printable one."""
     if place is None or made.sections[place.section].flags & (WRITE | EXEC):
         return ""
     data = made.sections[place.section].data[place.offset : place.offset + MOST_TEXT + 1]
-    text = data.split(b"\0")[0] if b"\0" in data else b""
-    return text.decode() if text.isascii() and text.decode().isprintable() else ""
+    text, end, _ = data.partition(b"\0")
+    if not end or not text.isascii() or not text.decode().isprintable():
+        return ""
+    return text.decode()
 
 
 def iter_rows(made: Elf, section: str, size: int = POINTER_BYTES) -> Iterator[Image]:

@@ -323,6 +323,7 @@ def check_own_words(file: str, own: tuple[Word, ...], attributes: re.Pattern[str
     for i, word in enumerate(words):
         wrong = word in ASSEMBLER or word.endswith('R"') or word in STRAY
         wrong |= word in ATTRIBUTE and not attributes.fullmatch(" ".join(bracket_group(words, i)))
+        # an attribute as [[...]]; <: is another spelling of [
         wrong |= word in ("[", "<:") and words[i + 1 : i + 2] in (["["], ["<:"])
         if wrong:
             what = " ".join(bracket_group(words, i)[:8]) if word in ATTRIBUTE else word

@@ -50,12 +50,13 @@ class Asked:
 def find_expectations(one: Experiment, paper: str) -> Iterator[Asked]:
     """Yield the expectations of an experiment that ask findings of a paper. Checks are none."""
     verdicts = stored.read_results(one.name)["verdicts"] if stored.is_stored(one.name) else []
-    came = {(verdict["says"], verdict["paper"]): verdict for verdict in verdicts}
+    stored_verdict = {(verdict["says"], verdict["paper"]): verdict for verdict in verdicts}
     for row in one.toml.get("expectations", []):
         finding = row.get("finding") or row.get("paper", "")
         if row.get("check") or paper_name(finding) != paper:
             continue
-        verdict = came.get((row["says"], row["paper"]), {"word": NOT_MEASURED, "why": row["says"]})
+        unmeasured = {"word": NOT_MEASURED, "why": row["says"]}
+        verdict = stored_verdict.get((row["says"], row["paper"]), unmeasured)
         cause = row.get("differs", "") if verdict["word"] == DIFFERS else ""
         yield Asked(one.name, finding, verdict["word"], verdict["why"], cause)
 

@@ -138,7 +138,10 @@ def metric_column(match: dict) -> str:
 
 
 def count_wins(matches: list[dict]) -> str:
-    """Return in how many settings the arm won, and who was ahead at most otherwise."""
+    """Return in how many settings the arm won.
+
+    If it lost some, also the arm that was most ahead of it, by how many percent, and the interval.
+    """
     won = sum(match["won"] is True for match in matches)
     lost = [match for match in matches if match["won"] is False and match["behind"] is not None]
     if not lost:
@@ -150,7 +153,7 @@ def count_wins(matches: list[dict]) -> str:
 
 
 def contest_row(one: Experiment) -> list[str]:
-    """Return an experiment's row."""
+    """Return an experiment's row: settings, and wins by metric. Dots: nothing is stored yet."""
     label = f"{{doc}}`/reference/experiments/{one.name}`"
     kept = stored.read_results(one.name).get("contest") if stored.is_stored(one.name) else None
     if not kept:

@@ -96,13 +96,17 @@ class Results(FromYaml):
     """
 
     def make_nodes(self, body: dict) -> list[nodes.Node]:
+        """Return the table, and a note if an experiment is not stored.
+
+        A cell's source is its column's together with its row's. Below a row are the paper's
+        figures, if there are any.
+        """
         columns, lines = roles.parse_columns(body), []
         rows = table_sources(body)
-        names = [
-            (column | row).get("from", "") for row in rows.values() for column in columns.values()
-        ]
+        names = []  # of the experiments
         for label, row in rows.items():
             sources = [column | row for column in columns.values()]
+            names += [one.get("from", "") for one in sources]
             values = [number_or_dash(lambda s=one: format_with_interval(s)) for one in sources]
             lines.append([markdown.escape(label), *values])
             paper = [published_figure(one) for one in sources] if body.get("paper") else []

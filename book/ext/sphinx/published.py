@@ -71,18 +71,22 @@ def result_rows(name: str) -> list[dict]:
 
 
 def cells_of(one: Experiment) -> Iterator[Cell]:
-    """Yield the cells of papers that an experiment has."""
+    """Yield the cells of papers that an experiment has: one for each setting that is stored."""
     rows = result_rows(one.name)
     for row in one.toml.get("published", []):
         here = [found for found in rows if found["arm"] == row["arm"] and is_of(row, found["at"])]
         for ours in here or [None]:
+            # The figure may be a difference from another arm, in the same setting or a given one.
             at = ours["at"] | row.get("than_where", {}) if ours else {}
             base = next((r for r in rows if r["arm"] == row.get("than") and r["at"] == at), None)
             yield Cell(one, row, ours, base)
 
 
 def our_figure(cell: Cell) -> str:
-    """Return our figure of a cell: with its interval, or the difference of two arms in percent."""
+    """Return our figure of a cell in words, with its interval if one is stored.
+
+    If the paper's figure compares two arms, ours is the difference in percent, with both values.
+    """
     metric, whose = cell.row["metric"], cell.row.get("whose", MEASURED)
     value = cell.ours and cell.ours[whose].get(metric)
     if value is None:
@@ -113,15 +117,16 @@ def asks(row: dict, cell: Cell) -> bool:
 
 
 def find_cell_expectations(cell: Cell) -> list[dict]:
-    """Return the expectations that ask a cell.
+    """Return the expectations that ask a cell: the best of three sets that is not empty.
 
-    If none is of its own figure, they are those of its place that compare it with another arm.
+    Those of the cell's figure and of its place in the paper; those of its figure; or those of its
+    place, which compare the cell with another arm than the figure does.
     """
     rows = [row for row in cell.experiment.toml.get("expectations", []) if asks(row, cell)]
     place = paper_place(cell.row.get("place", ""))
-    exact = [row for row in rows if row.get("than") == cell.row.get("than")]
-    here = [r for r in rows if paper_place(r.get("finding") or r.get("paper", "")) == place]
-    return [row for row in exact if row in here] or exact or here
+    of_figure = [row for row in rows if row.get("than") == cell.row.get("than")]
+    of_place = [r for r in rows if paper_place(r.get("finding") or r.get("paper", "")) == place]
+    return [row for row in of_figure if row in of_place] or of_figure or of_place
 
 
 def verdict_words(cell: Cell) -> str:
@@ -147,7 +152,10 @@ def other_words(row: dict) -> str:
 
 
 def cell_row(cells: list[Cell], computed: bool) -> list[str]:
-    """Return a line of a table: the cells of one setting, measured and computed."""
+    """Return a line of a table: the cells of one setting, measured and computed.
+
+    computed: the table has the two columns of models; they are empty if the paper computes nothing.
+    """
     by_kind = {cell.row.get("whose", MEASURED): cell for cell in cells}
     one, measured = cells[0], by_kind.get(MEASURED)
     model = next((cell for kind, cell in by_kind.items() if kind != MEASURED), None)

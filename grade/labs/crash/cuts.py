@@ -284,7 +284,7 @@ def tear_points(disk: Disk, write: Write) -> list[int]:
     """
     starts = range(0, len(write.data), SECTOR)
     old = disk.data[write.at : write.at + len(write.data)]
-    changed = [
+    changed = [  # the numbers of the sectors, counted from the write's first one
         at // SECTOR for at in starts if old[at : at + SECTOR] != write.data[at : at + SECTOR]
     ]
     return sorted({changed[0] + 1, changed[-2] + 1}) if len(changed) > 1 else []

@@ -70,7 +70,11 @@ def drive_facts(data_block: int) -> dict[str, int]:
 
 
 def trace_facts(seen: Run, sector: int) -> dict[str, int]:
-    """Return how many requests there were, and how long they took."""
+    """Return how many requests the two reads of the book made, and how long they took.
+
+    The first read is between beacons 1 and 2, the second one between 2 and 3. sector: that of the
+    first read's data. Some facts are those of usual mistakes, as counting from the boot on.
+    """
 
     def reads(start_ns: int, end_ns: int) -> list[Request]:
         return [r for r in seen.data(write=False) if start_ns <= r.queued_ns < end_ns]

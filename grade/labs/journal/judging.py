@@ -86,21 +86,25 @@ Way = tuple[tuple[int, ...], int, tuple[int, ...]]  # of a cut: chosen, torn, se
 
 
 def list_ways(events: Sequence[Event], after: int, pending: list[int]) -> list[Way]:
-    """Return the ways in which the power may go just after an event, which are tried.
+    """Return the ways that are tried in which the power may go just after an event.
 
-    Of the many ways in which a cache may lose writes, these are: it lost all others, none, only
-    the oldest, or only the youngest. A write is torn in the middle, and none other is lost.
+    pending: the numbers of the writes in the disk's cache. Of the many ways in which the cache may
+    lose writes, these are tried: it lost all others than the last write, none, only the oldest, or
+    only the youngest. Then the last write is torn in the middle, and none other is lost.
+
+    A way is the numbers of the writes that are there; the torn one, or -1; and its sectors.
     """
     kind = events[after].kind
     if kind not in ("write", "returned"):
         return []
     last = (after,) if kind == "write" else ()
     others = tuple(number for number in pending if number != after)
-    ways: dict[Way, None] = {}
+    ways: dict[Way, None] = {}  # as a set that keeps the order
     for kept in ((), others, others[1:], others[:-1]):
         ways[(*kept, *last), -1, ()] = None
     if kind == "write" and (count := events[after].sectors()) > 1:
-        ways[(*others, after), after, tuple(range((count + 1) // 2))] = None
+        first_half = tuple(range((count + 1) // 2))
+        ways[(*others, after), after, first_half] = None
     return list(ways)
 
 

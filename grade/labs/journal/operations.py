@@ -143,7 +143,8 @@ def rename_operations(run: Run, operations: tuple[Operation, ...]) -> tuple[Oper
 def list_events(run: Run, operations: tuple[Operation, ...]) -> list[Event]:
     """Return all that happened to the data disk, with each operation's beginning and return.
 
-    Raises Wrong if the trace does not agree.
+    QEMU's log has the writes' data and flushes without times; the trace has the times of the same
+    writes. A flush gets the time of the write before it. Raises Wrong if the two do not agree.
     """
     found = parse_log((run.folder / WRITE_LOG).read_bytes())
     done = run.data(write=True)

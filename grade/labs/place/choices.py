@@ -84,10 +84,11 @@ def find_tracks(answer: Answers, head: int, drive: str, patience_ns: int) -> dic
     sectors, heads, cylinders = PARTS[drive]
     cylinder, first = head // sectors // heads, head // sectors % heads
     looked: dict[int, Answer] = {}
-    best, best_ns = NONE, FOR_EVER
+    best, best_ns = NONE, FOR_EVER  # the track with the best slot, and when that slot begins
     for i in range(heads * cylinders):
         at = (cylinder + i // heads) % cylinders
         track = at * heads + (first + i) % heads
+        # The arm has gone round to the first cylinders, and has found a place before.
         if best != NONE and at < cylinder and at != best // heads:
             break
         if not (of_track := answer(track)):

@@ -92,7 +92,8 @@ def expect_kept(run: Run) -> None:
     """Raise Wrong unless the disk has every write that was done before the power cut."""
     log, there = read_log(run), read_log(run, "data.after.img").map
     commands = run.commands
-    cut = [c for c in commands if c.write and not c.done_ns]
+    cut = [c for c in commands if c.write and not c.done_ns]  # the cut came before its end
+    # To follow the commands brings `log` to the state that it must have after the cut.
     for _ in follow_commands(log, [c for c in commands if c not in cut]):
         pass
     writes = [c for c in commands if c.write and c.kind is log_disk.Kind.DATA]

@@ -25,14 +25,14 @@ def files_directories_and_links_are_removed(bench: Workbench) -> None:
     run = bench.run(scenario("remove", [*lines, "sync", "beacon 2"], inputs, folders=("/d",)))
 
     def check(cut: Cut) -> None:
-        came = {path: [data[path], None] for path in FILES}
-        if cut.last.completed_ns < run.beacon(1):
-            came = {path: [data[path]] for path in FILES}
-        if cut.until_ns == FOR_EVER:
-            came = {path: [None] for path in FILES}
         for path, found in cut.files(list(FILES)).items():
+            allowed = [data[path], None]
+            if cut.last.completed_ns < run.beacon(1):  # nothing was removed yet
+                allowed = [data[path]]
+            if cut.until_ns == FOR_EVER:  # after the last write
+                allowed = [None]
             what = "no file" if found is None else f"{len(found)} bytes"
-            cut.expect(found in came[path], f"{path} to be whole until it is gone", what)
+            cut.expect(found in allowed, f"{path} to be whole until it is gone", what)
 
     each_cut(run, run.beacon(1), 40, check)
     expect_clean(run)

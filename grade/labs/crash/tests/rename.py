@@ -63,6 +63,7 @@ def a_moved_directory_gets_its_parent_between_its_names(bench: Workbench) -> Non
     """A directory's new name, `..` and old name are written in turn. Then files can be moved into
     it, and they are there in the end."""
     run = _run(bench)
+    # The directories that are written, and what a write of each one changes.
     steps = {"/d": "the new name", "/d/c": "..", "/a": "the old name"}
     place = {sector: what for path, what in steps.items() for sector in run.sectors(path)}
     between = (run.beacon(1), run.beacon(2))

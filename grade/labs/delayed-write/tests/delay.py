@@ -161,9 +161,10 @@ def the_scheduler_is_told_of_dirty_blocks(bench: Workbench) -> None:
     run = _run(bench)
     early = run.writes_of("/many", end_ns=run.beacon(CANDIDATES + 1))
     expect(len(early) > MANY // 2, "the scheduler to write dirty blocks", f"{len(early)} writes")
-    again = [write for write in early[: MANY // 4] if write.block < MANY // 4]
+    first = early[: MANY // 4]
+    again = [write for write in first if write.block < MANY // 4]
     what = f"blocks below {MANY // 4}, which were written again, to be written last"
-    came = f"{[write.block for write in early[: MANY // 4]]} were written first"
+    came = f"{[write.block for write in first]} were written first"
     run.expect(not again, what, came, again[0] if again else None)
     late = run.writes_of("/many", run.beacon(CANDIDATES + 1), run.beacon(DONE))
     written = {write.block for write in early + late}

@@ -93,6 +93,10 @@ beacon {STARTED + 1}
 
 
 def _expect_waited(bench: Workbench, first: int, what: str) -> None:
+    """Expect that a call waits for its writes. It is between the beacons `first` and `first` + 1.
+
+    what: the call, in words.
+    """
     run = _run(bench)
     writes = run.writes_of("/f", run.beacon(first), run.beacon(first + 1))
     expect(len(writes) == BLOCKS, f"{what} to write {BLOCKS} blocks", f"it wrote {len(writes)}")

@@ -46,6 +46,8 @@ beacon 5
 
 
 def _expect_each_once(run: Run, path: str, first: int, last: int, what: str) -> None:
+    """Expect that each block of a file is written exactly once between two beacons. what: the call
+    that writes them, in words."""
     writes = run.writes_of(path, run.beacon(first), run.beacon(last))
     blocks = [write.block for write in writes]
     missing = sorted(set(range(BLOCKS)) - set(blocks))

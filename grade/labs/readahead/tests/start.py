@@ -12,13 +12,12 @@ def a_stream_in_the_middle_begins_with_its_second_read(bench: Workbench) -> None
     how many are, does not matter here."""
     first = middle(bench)
     run = bench.run(reading(bench), despite_faults=True)
-    queued = reads(run, "/middle")
+    queued = reads(run, "/middle")  # blocks and their requests
     read = dict(queued)
     wanted, came = f"reads of blocks {first} and {first + 1}", f"blocks {sorted(read)}"
     expect({first, first + 1} <= read.keys(), wanted, came)
-    early = [
-        one for one in queued if one[0] != first and one[1].queued_ns < read[first].completed_ns
-    ]
+    done_ns = read[first].completed_ns
+    early = [(block, r) for block, r in queued if block != first and r.queued_ns < done_ns]
     run.expect(
         not early,
         f"no other block's read to be queued before that of block {first} is done",
