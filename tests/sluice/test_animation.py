@@ -23,7 +23,7 @@ pytestmark = pytest.mark.xdist_group("theatre")  # they share machines
 
 def plain_png(width: int, grey: int) -> bytes:
     """Return a PNG of one line, all of one grey, whose data is in two chunks."""
-    form = struct.pack(">IIBBBBB", width, 1, 8, 0, 0, 0, 0)
+    form = struct.pack(">IIBBBBB", width, 1, 8, 0, 0, 0, 0)  # 8 bits a pixel, kind 0: grey
     data = zlib.compress(bytes([0] + [grey] * width))
     halves = encode_chunk(b"IDAT", data[:5]) + encode_chunk(b"IDAT", data[5:])
     return SIGNATURE + encode_chunk(b"IHDR", form) + halves + encode_chunk(b"IEND", b"")
@@ -40,23 +40,28 @@ def test_chunks_are_as_the_specification_has_them() -> None:
 
 @pytest.mark.native
 def test_an_animation_has_its_pictures_in_order_with_their_times() -> None:
-    """Three pictures, shown for 100, 100 and 900 ms."""
+    """Three pictures of one line of 3 pixels, shown for 100, 100 and 900 ms. acTL is the
+    animation's head; a fcTL goes before each picture, whose data are IDAT or, from the second
+    picture on, fdAT."""
     out = list(read_chunks(join_frames([plain_png(3, n) for n in (1, 2, 3)], [100, 100, 900])))
     assert [name for name, _ in out] == [
         *(b"IHDR", b"acTL", b"fcTL", b"IDAT"),
         *(b"fcTL", b"fdAT", b"fcTL", b"fdAT", b"IEND"),
     ]
     assert out[0] == next(read_chunks(plain_png(3, 1)))
-    assert struct.unpack(">II", out[1][1]) == (3, 0)
-    found = [data for name, data in out if name == b"fcTL"]
-    assert {struct.unpack_from(">IIII", data, 4) for data in found} == {(3, 1, 0, 0)}
-    assert [struct.unpack_from(">HH", data, 20) for data in found] == [
+    assert struct.unpack(">II", out[1][1]) == (3, 0)  # pictures; 0: repeated for ever
+    controls = [data for name, data in out if name == b"fcTL"]
+    # width, height, and the place of the upper left corner
+    assert {struct.unpack_from(">IIII", data, 4) for data in controls} == {(3, 1, 0, 0)}
+    # the time that a picture is shown, as a fraction of a second
+    assert [struct.unpack_from(">HH", data, 20) for data in controls] == [
         *((100, 1000), (100, 1000), (900, 1000)),
     ]
-    counted = [data[:4] for name, data in out if name in (b"fcTL", b"fdAT")]
-    assert [struct.unpack(">I", number)[0] for number in counted] == list(range(5))
+    # fcTL and fdAT begin with numbers that count both
+    numbers = [data[:4] for name, data in out if name in (b"fcTL", b"fdAT")]
+    assert [struct.unpack(">I", number)[0] for number in numbers] == list(range(5))
     lines = [zlib.decompress(data[4:] if name == b"fdAT" else data) for name, data in out[3:-1:2]]
-    assert lines == [bytes([0, n, n, n]) for n in (1, 2, 3)]
+    assert lines == [bytes([0, n, n, n]) for n in (1, 2, 3)]  # 0: the line has no filter
 
 
 @pytest.mark.native
@@ -86,8 +91,9 @@ def test_pictures_of_two_sizes_are_refused() -> None:
 
 
 def test_the_curves_are_what_the_trace_says(tmp_path: Path) -> None:
-    """Three curves at 51 moments: the longest wait of a read so far, requests that wait, and dirty
-    blocks. PU's longest wait is more than 75 writes of 11 ms, AIPU's less than 0.5 s."""
+    """Three curves at 51 moments: the longest time in s that a read has been waiting, requests in
+    the queue, and dirty blocks. PU's longest wait is more than 75 writes of 11 ms, AIPU's less than
+    0.5 s."""
     highest = []
     for explainer in explainers_of(tmp_path):
         shown = build_scene(explainer, "small", "full")
@@ -114,14 +120,15 @@ def test_the_curves_are_what_the_trace_says(tmp_path: Path) -> None:
 
 
 def test_it_is_drawn_as_an_animated_png(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three pictures, all different, in less than 150 KB."""
+    """Three pictures, all different, of 50 KB at most each."""
     monkeypatch.setattr(motion, "FRAMES", 3)
     scenes = [build_scene(explainer, "small", "full") for explainer in explainers_of(tmp_path)]
     said: list[str] = []
     made = motion.build_animation(scenes, said.append)
     assert said == [f"picture {n} of 3" for n in (1, 2, 3)]
-    pictures = [data for name, data in read_chunks(made) if name in (b"IDAT", b"fdAT")]
-    assert len({zlib.decompress(pictures[0]), *(zlib.decompress(p[4:]) for p in pictures[1:])}) == 3
+    first, *others = (data for name, data in read_chunks(made) if name in (b"IDAT", b"fdAT"))
+    packed = [first, *(data[4:] for data in others)]  # fdAT begins with a number of 4 bytes
+    assert len({zlib.decompress(data) for data in packed}) == 3
     width, height = struct.unpack(">II", dict(read_chunks(made))[b"IHDR"][:8])
     assert 1000 < width < 1400
     assert 500 < height < 800

@@ -107,6 +107,7 @@ def test_a_trace_decoded_in_pieces_is_the_trace_read_at_once(
     count: how many requests are read."""
     table = random_requests(1000)
     table["time_ns"] //= 10**8  # makes some times equal
+    # Each request is moved by up to `disorder` places.
     order = np.argsort(np.arange(1000) + np.random.default_rng(1).integers(0, disorder + 1, 1000))
     path = write_packed(tmp_path / "t.requests", table[np.argsort(order, kind="stable")])
     known = decode_trace(path, tmp_path / "out", count=count)
@@ -212,6 +213,7 @@ def test_a_row_is_scaled_with_all_its_zones_and_its_whole_seek_table(tmp_path: P
     """A drive is compiled whose row has 100 zones and 340 points of its seek table. On a volume of
     1 TB the row is scaled, and requests alternate between its ends, so each seek needs the last
     points of the table. By the drive's formula instead, a seek takes 900 ms."""
+    # The row is that of the HP 97560 with other zones, points of (cylinders, ns), and sectors.
     zones = ", ".join(f"{{{i * 10}, {i * 10 + 9}, 72, 8, 18}}" for i in range(100))
     points = ", ".join(f"{{{i * 3}, {1000000 + i * 10000}}}" for i in range(1, 341))
     text = (ROOT / "drives" / "hp97560.c").read_text().replace("hp97560", "many")
@@ -235,11 +237,11 @@ def test_a_row_is_scaled_with_all_its_zones_and_its_whole_seek_table(tmp_path: P
         subprocess.run(line, cwd=ROOT, check=True, timeout=HANG_S)
     volume, count = 10**12, 200
     table = np.zeros(count, REQUEST)
-    table["time_ns"] = np.arange(count) * 10**9
-    table["offset"] = np.where(np.arange(count) % 2, 0, volume // BLOCK * BLOCK - BLOCK)
+    numbers = np.arange(count)
+    last_block = volume // BLOCK - 1
+    table["time_ns"] = numbers * 10**9
+    table["offset"] = np.where(numbers % 2, numbers, last_block - numbers) * BLOCK
     table["bytes"] = BLOCK
-    table["offset"] += np.where(np.arange(count) % 2, np.arange(count) * BLOCK, 0).astype("<u8")
-    table["offset"] -= np.where(np.arange(count) % 2, 0, np.arange(count) * BLOCK).astype("<u8")
     line = [tmp_path / "replayer", "-v", str(volume), write_packed(tmp_path / "t", table)]
     done = subprocess.run(
         [*line, "--", "drive=many", "nbuf=16"], capture_output=True, text=True, timeout=HANG_S

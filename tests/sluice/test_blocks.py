@@ -48,10 +48,11 @@ def small_trace() -> np.ndarray:
     blocks, and pauses in which an update policy works."""
     rng = np.random.default_rng(50)
     requests = np.zeros(COUNT, REQUEST)
-    gaps = rng.exponential(3e6, COUNT) * rng.choice([0, 1, 1, 4], COUNT)
-    gaps[::300] += 8e9
-    requests["time_ns"] = np.cumsum(gaps)
-    blocks = 1 + (4000 ** rng.random(COUNT) * 7919 % 16000).astype(int)  # 0 would be a hole
+    gaps_ns = rng.exponential(3e6, COUNT) * rng.choice([0, 1, 1, 4], COUNT)
+    gaps_ns[::300] += 8e9
+    requests["time_ns"] = np.cumsum(gaps_ns)
+    # Of 4000 numbers small ones are drawn more often; these are spread. Block 0 would be a hole.
+    blocks = 1 + (4000 ** rng.random(COUNT) * 7919 % 16000).astype(int)
     for first in range(0, COUNT - 20, 60):  # two streams, one after the other
         blocks[first : first + 20] = np.arange(20) * 2 + blocks[first]
     requests["offset"] = blocks * 4096 + rng.choice([0, 0, 0, 512, 1536], COUNT)
@@ -191,7 +192,8 @@ def test_each_decision_is_equal_in_a_closed_loop(
 
 
 def test_a_month_on_sixteen_terabytes_takes_the_memory_of_the_cache(tmp_path: Path) -> None:
-    """20,000 requests over 31 days take less than 64 MB."""
+    """20,000 reads over 31 days, of blocks far from each other and at last of the volume's last
+    one, take less than 64 MiB."""
     volume, count = 16 * 10**12, 20000
     requests = np.zeros(count, REQUEST)
     requests["time_ns"] = np.linspace(0, 31 * 86400 * 10**9, count)
@@ -228,7 +230,7 @@ def test_each_decision_at_the_far_end_of_a_large_disk_is_that_of_a_small_one(
     settings |= {"nbuf": str(draw.randrange(200, 2000)), "trace_k": "512"}
     requests = small_trace()
     requests["offset"] += 4096 * draw.randrange(100)
-    shift = 16 * 10**12 // VOLUME * VOLUME - VOLUME
+    shift = 16 * 10**12 // VOLUME * VOLUME - VOLUME  # bytes
     found = []
     for name, start in (("near", 0), ("far", shift)):
         folder = tmp_path / name
@@ -240,7 +242,7 @@ def test_each_decision_at_the_far_end_of_a_large_disk_is_that_of_a_small_one(
     assert (near_times == far_times).all(), settings
     assert (near["event"] == far["event"]).all(), settings
     assert (near["time_ns"] == far["time_ns"]).all(), settings
-    moved = far["block"] - near["block"]
+    moved = far["block"] - near["block"]  # an event has a block, a sector, or neither
     assert set(np.unique(moved)) <= {0, shift // 4096, shift // 512}, settings
 
 
@@ -263,7 +265,7 @@ def test_a_flash_drive_takes_memory_for_the_blocks_that_are_written(tmp_path: Pa
     said = json.loads(done.stdout)
     assert said["all"]["count"] == count
     assert said["counters"]["flash.written"] == count // 5
-    # a command's overhead, a page read and across its channel, and across the bus to the host
+    # ns: a command's overhead, reading a page, crossing the channel, and 8 sectors to the host
     assert said["reads"]["p50"] // 1000 == (20_000 + 25_000 + 100_000 + 8 * 1707) // 1000
     assert said["memory_kb"] < 96 << 10
 
@@ -291,7 +293,7 @@ def test_a_disk_too_large_for_the_tables_of_a_flash_drive_is_refused(tmp_path: P
     ],
 )
 def test_a_wrong_request_is_named(tmp_path: Path, row: tuple[int, ...], says: str) -> None:
-    """The second request (number 1) is wrong."""
+    """The second request (number 1) is wrong: `row`. Time 0 there means that of the first one."""
     requests = np.array([(7, 0, 4096, 0), row], REQUEST)
     requests["time_ns"][1] += 0 if row[0] else 7
     (tmp_path / "requests").write_bytes(pack_requests(requests))

@@ -40,7 +40,7 @@ def draw_events(rng: Random) -> list[Event]:
 
 
 def pending_at(events: Sequence[Event], moment: int) -> list[int]:
-    """Return the writes that are not flushed after an event."""
+    """Return the numbers of the writes that are still pending after the event `moment`."""
     flushes = [i for i in range(moment + 1) if events[i].kind == "flush"]
     first = max(flushes, default=-1)
     return [i for i in range(first + 1, moment + 1) if events[i].kind == "write"]
@@ -70,7 +70,8 @@ def find_by_force(events: Sequence[Event], cut: Cut, lost: set[tuple[int, tuple[
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_first_certain_event_is_that_of_all_continuations(seed: int) -> None:
-    """Which ways lose something is drawn, and the cut is one of them."""
+    """Which ways lose something is drawn, and the cut is one of them. find_certainty() is compared
+    with a search of all ways: the first certain event, the escape, and a later way without loss."""
     rng = Random(seed)
     events = draw_events(rng)
     every = [way for moment in range(len(events)) for way in iterate_ways(events, moment, set())]
@@ -90,13 +91,19 @@ def test_the_first_certain_event_is_that_of_all_continuations(seed: int) -> None
         way = certain.escape.cut
         assert (way.after, way.chosen) not in lost
         assert certain.first - 1 <= way.after <= after
-        assert {n for n in chosen if n < certain.first} & set(certain.escape.pending) <= set(
-            way.chosen
-        )
+        # What the cut had written before, and was still pending then, is there in the escape, too.
+        written_before = {n for n in chosen if n < certain.first}
+        assert written_before & set(certain.escape.pending) <= set(way.chosen)
     else:
         assert certain.first == 0
-    later = [way for way in every if way[0] > after and way not in lost]
-    later = [way for way in later if set(chosen) & set(pending_at(events, way[0])) <= set(way[1])]
+    # Later cuts that lose nothing, and that have all that the cut had of what is pending then.
+    later = [
+        (at, there)
+        for at, there in every
+        if at > after
+        and (at, there) not in lost
+        and set(chosen) & set(pending_at(events, at)) <= set(there)
+    ]
     assert (certain.later is None) == (not later)
 
 

@@ -50,7 +50,7 @@ MOST_DISKS = 40
 
 
 def list_disks(kind: str) -> list[bytes]:
-    """Return disks that cuts leave, and damaged ones."""
+    """Return disks that cuts leave, MOST_DISKS at most, and damaged ones: with zeros in places."""
     with open_laboratory(kind, "1K") as laboratory:
         events = laboratory.record(find_workload("mkdir /d/n; rename /f /h; fsync /h"))
         images = {image.hash: image.bytes() for _, image in laboratory.iterate_cuts(events)}

@@ -44,8 +44,12 @@ def laboratory() -> Iterator[Laboratory]:
 
 
 def test_whatever_a_disk_does_what_must_hold_holds(capsys: pytest.CaptureFixture[str]) -> None:
-    """Six tries of each of 19 faults. Whatever always fails is always told, and nothing is
-    wrong."""
+    """Six tries of each of 19 faults. Each fault that always fails a call is always reported to the
+    program, and nothing is wrong.
+
+    A row of the printed table has the fault, tries, how many were reported, and in column 5 how
+    many were wrong.
+    """
     assert run_injection(6)
     rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()[2:]]
     assert len(rows) == 19
@@ -125,8 +129,11 @@ def limited_bits(structure: Structure) -> dict[Limit, int]:
 
 
 def test_each_bit_may_harm_only_the_file_that_it_belongs_to(rotten: Laboratory) -> None:
-    """/f has 23,000 bytes: blocks 0 to 4 and 19 to 22 of 23, of which 11 are in its block of
-    pointers. /h has 9 blocks, and /d/g has one."""
+    """Of each structure on the disk it is counted how many of its bits may harm which file.
+
+    /f has 23,000 bytes: blocks 0 to 4 and 19 to 22 of 23, of which 11 are in its block of pointers.
+    /h has 9 blocks, and /d/g has one. A block has 8192 bits, and a pointer 32.
+    """
     f, g, h, none = Limit(("/f",)), Limit(("/d/g",)), Limit(("/h",)), inject.NOTHING
     found = {name: limited_bits(one) for name, one in list_by_name(rotten).items()}
     assert found["superblock"].keys() == found["descriptors"].keys() == {none}
@@ -172,6 +179,7 @@ def test_a_program_that_reads_what_the_disk_does_not_have_is_found(rotten: Labor
     reads = [e for e in events if e.kind == "returned" and inject.USE[e.mark].name == "read"]
     assert len(reads) == 2 * len(inject.READS) + 1
     for event in reads:
+        # This read has returned other bytes; or an error, and then its value does not count.
         other = [replace(e, value=e.value ^ 1) if e == event else e for e in events]
         path = inject.USE[event.mark].words[0]
         assert inject.wrong_reads(rotten.start, other) == [path]

@@ -73,8 +73,9 @@ def test_no_cut_under_a_journal_loses_anything(laboratory: Laboratory, text: str
 
 
 def test_an_ordering_journal_shows_no_zeros_for_data() -> None:
-    """window: the contents that the file had, old and new. Zeros in the place of the new data are
-    wrong under a journal that writes data first."""
+    """window: the contents that the file had, old and new. The file has its new size already, and
+    zeros in the place of the new data. That is right under the promise of order=sync, and wrong
+    under that of a journal (prefix) that writes data first."""
     window = [b"a" * 5000, b"a" * 5000 + b"b" * 6000]
     early = (b"a" * 5000).ljust(11000, b"\0")
     assert check_contents(early, window, promise_of("sync"))[0] == ""
@@ -82,7 +83,8 @@ def test_an_ordering_journal_shows_no_zeros_for_data() -> None:
 
 
 def test_zeros_of_a_shorter_file_may_reach_the_disk_before_its_size() -> None:
-    """The file was cut to 5000 bytes, and the rest of its block is zeroed."""
+    """The file was cut from 9000 to 5000 bytes. The rest of the block to 8192 is zeroed on the
+    disk, while the size and the last 808 bytes are still the old ones."""
     window = [b"a" * 9000, b"a" * 5000]
     early = (b"a" * 5000).ljust(8192, b"\0") + b"a" * 808
     assert check_contents(early, window, promise_of("prefix"))[0] == ""

@@ -66,6 +66,7 @@ def test_a_second_fsync_writes_no_directory_again(laboratory: Laboratory) -> Non
     marks = [i for i, event in enumerate(events) if event.kind in ("began", "returned")]
 
     def count_writes(operation: int) -> int:
+        """Return how many writes the disk got while an operation was under way."""
         began, returned = marks[2 * operation : 2 * operation + 2]
         return sum(event.kind == "write" for event in events[began:returned])
 

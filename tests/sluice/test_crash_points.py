@@ -61,6 +61,8 @@ def test_a_fault_is_found_there_unless_it_is_of_order(laboratory: Laboratory, fa
 
 
 def test_each_workload_of_a_campaign_ends_with_a_point() -> None:
+    """A point is the return of an operation that confirms (fsync, sync). Faults of the order of
+    writes cannot be seen at points, so no task plants one."""
     tasks = list_tasks(CampaignRequest(Setup(), Promise(), seeds=9, points=True))
     assert all(last_operation(find_workload(task.workload)) in CONFIRMS for task in tasks)
     assert {task.fault for task in tasks} == {"", *(f.name for f in FAULTS)} - OF_ORDER

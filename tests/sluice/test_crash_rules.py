@@ -137,7 +137,7 @@ def test_a_fault_of_the_ring_breaks_a_rule(ring: Laboratory, fault: Fault, rule:
 
 def clear_recovery_flag(p: LogPlanter) -> list[Event]:
     """Plant a fault: right after the last commit, the superblock ceases to ask for recovery."""
-    first = p.covering(SUPER + INCOMPAT)[0]
+    first = p.covering(SUPER + INCOMPAT)[0]  # the first write of these bytes of the superblock
     event, at = p.events[first], (SUPER + INCOMPAT) - p.events[first].at
     (features,) = struct.unpack_from("<I", event.data, at)
     data = event.data[:at] + struct.pack("<I", features & ~RECOVER) + event.data[at + 4 :]
@@ -416,7 +416,8 @@ def test_a_pruned_campaign_has_fewer_cuts(logged: Laboratory) -> None:
 
 
 def test_the_space_is_that_of_all_subsets_and_tears() -> None:
-    """Two writes of two sectors. A torn write leaves one of its two sectors."""
+    """The space is the number of disks that a cut may leave. Two writes have two sectors each; a
+    torn write leaves one of its two sectors."""
     events = [Event("write", at=4096 * i, data=bytes(2 * SECTOR)) for i in range(2)]
     assert count_space(events[:1]) == 2 + 2  # none, all; either sector
     assert count_space(events) == 4 + (4 + 2 * 2 * 2)

@@ -75,6 +75,7 @@ def set_size(size: int) -> Plant:
     """Return a fault: each write of /f's inode that is 66100 bytes long shows this size instead."""
 
     def change(events: list[Event]) -> list[Event]:
+        """Write another size in each inode that has the size 66100."""
         for i, event in enumerate(events):
             at = event.data.find(struct.pack("<I", 66100))
             if event.kind == "write" and at >= 0:
@@ -106,7 +107,8 @@ def test_a_wrong_size_beside_the_one_that_e2fsck_sets_is_found(
 
 
 def test_confirmed_bytes_of_a_sector_are_there_if_the_rest_of_it_is_stale() -> None:
-    """The last 6000 bytes may be those of another file, the first 5000 may not."""
+    """The last 6000 bytes may be those of another file, the first 5000 may not. The sector from
+    4608 on has bytes of both kinds."""
     window = [b"a" * 5000, b"a" * 5000 + b"b" * 6000]
     stale = b"a" * 5000 + b"?" * 6000
     assert check_contents(stale, window, Promise())[0] == ""

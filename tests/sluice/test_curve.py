@@ -187,7 +187,7 @@ def test_the_misses_of_the_optimum_are_kept(tmp_path: Path) -> None:
     table = whole_blocks(3000, 8)
     run_optimum(write_packed(tmp_path / "t", table), [200], misses=tmp_path / "misses")
     _, hit = hits_by_belady(table, 200)
-    missing: dict[int, list[int]] = {}
+    missing: dict[int, list[int]] = {}  # the blocks that a request misses, by its number
     for (number, block), found in zip(list_uses(table), hit, strict=True):
         if not found:
             missing.setdefault(number, []).append(block)

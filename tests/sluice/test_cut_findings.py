@@ -153,7 +153,8 @@ def test_a_new_files_name_does_not_lead_to_the_file_that_it_has_replaced() -> No
 
 
 def test_a_byte_behind_the_end_of_each_version_is_strange() -> None:
-    """Pieces are sectors of 512 bytes that no version has."""
+    """window: a file's versions, of 700 and 1000 bytes. In the second sector, from 512 on, there
+    are first zeros that no version has, and then a byte behind the end of both."""
     window = [b"a" * 700, b"a" * 700 + b"b" * 300]
     assert list(strange_pieces(b"a" * 700 + b"b" * 300, window)) == []
     assert list(strange_pieces(b"a" * 700 + b"\0" * 300, window)) == [(512, b"\0" * 300)]
@@ -180,7 +181,8 @@ def test_the_same_cuts_are_drawn_each_time() -> None:
     every = list(iterate_cuts(base, events))
     few = draw_cuts(every, 20, "name")
     assert few == draw_cuts(every, 20, "name") != draw_cuts(every, 20, "other")
-    assert len(few) == 20 and [cut.number for cut, _ in few] == sorted(c.number for c, _ in few)
+    numbers = [cut.number for cut, _ in few]
+    assert len(few) == 20 and numbers == sorted(numbers)
     assert draw_cuts(every, 0, "name") == every
 
 

@@ -83,8 +83,8 @@ def measure_drive(events: list[Event], start_ns: int, end_ns: int, lost: int = 0
 
 @pytest.mark.native
 def test_the_time_of_each_command_in_the_measured_part_is_counted() -> None:
-    """The first read is before the measured part. The last one ends 9 ms too early for the model,
-    so its parts are unknown."""
+    """The measured part is from 15 to 60 ms. The first read is before it. The last read takes 1 ms,
+    and by the model 10 ms, so its parts are unknown."""
     events = []
     for at_ms, name, ends_ms in ((0, "", 10), (20, "", 30), (34, "write ", 44), (50, "", 51)):
         at = at_ms * MS
@@ -99,7 +99,7 @@ def test_the_time_of_each_command_in_the_measured_part_is_counted() -> None:
     assert utilisation.utilisation_value(drive, "all", "service") == 20 * MS
     assert utilisation.utilisation_value(drive, "all", "locating") == 0
     assert drive["unknown"] == 1
-    assert drive["idle"] == 4 * MS + 6 * MS
+    assert drive["idle"] == 4 * MS + 6 * MS  # before the write, and before the last read
     with pytest.raises(BadTrace, match="7 events were overwritten: a larger trace_k"):
         measure_drive(events, 15 * MS, 60 * MS, lost=7)
 

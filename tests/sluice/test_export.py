@@ -111,7 +111,7 @@ def test_times_between_events_are_those_of_the_kernels_histograms_to_the_ns(rec,
     reads, writes = (
         [r for r in rec.requests if r.disk and r.write == write] for write in (False, True)
     )
-    dirty_since = {}
+    dirty_since = {}  # when, in ns, by disk and block
     ages = []
     for e in rec.events:
         if e.name == "dirtied":
@@ -304,8 +304,10 @@ def numbers(data: bytes) -> Iterator[int]:
 
 
 def read_histogram(text: str) -> Counter[int]:
-    """Return how often each value was counted. A count of several values has the highest of them.
-    The format is V2, compressed, of HdrHistogram, which has no package for every processor."""
+    """Return how often each value was counted. Where a bucket holds several values, the highest one
+    stands for them. The format is V2, compressed, of HdrHistogram, which has no package for every
+    processor: a list of the buckets' counts, in which a negative number -n skips n empty buckets.
+    The first 2 * half buckets hold one value each, the next half two each, then four each."""
     raw = base64.b64decode(text, validate=True)
     cookie, size = struct.unpack_from(">Ii", raw)
     assert (cookie, size) == (0x1C849314, len(raw) - 8)
@@ -317,8 +319,8 @@ def read_histogram(text: str) -> Counter[int]:
     at = 0
     for n in numbers(plain[40:]):
         if n > 0:
-            bucket = max(at // half - 1, 0)
-            found[(at - bucket * half + 1 << bucket) - 1] += n
+            doublings = max(at // half - 1, 0)  # the bucket holds 2^doublings values
+            found[(at - doublings * half + 1 << doublings) - 1] += n
         at += abs(n) if n < 0 else 1
     return found
 
@@ -337,6 +339,7 @@ BY_HDRHISTOGRAM = "HISTFAAAADR4nJNpmSzMwMAgxAABzFCakYHBb8pEfwYG+w9QAaaf8kwsrZsZ2
 
 
 def test_a_histogram_of_the_projects_own_library_is_read_right() -> None:
+    """BY_HDRHISTOGRAM is text that the library itself has written, of nine values."""
     known = read_histogram(BY_HDRHISTOGRAM)
     assert known.total() == 9
     assert known[1] == known[2047] == 1
@@ -518,10 +521,11 @@ def test_fio_plot_finds_each_job_with_what_its_requests_show(files: Path, rec: R
     for pid, disk in alone:
         own = [r for r in rec.requests if (r.pid, r.disk) == (pid, disk)]
         row = by_name[pairs[pid, disk]]
-        at = [sum(q.queued_ns <= r.queued_ns < q.completed_ns for q in own) for r in own]
-        assert row["iodepth"] == max(at)
-        reads, writes = any(not r.write for r in own), any(r.write for r in own)
-        words = "rw" if reads and writes else "write" if writes else "read"
+        # how many are under way when each one is queued
+        depths = [sum(q.queued_ns <= r.queued_ns < q.completed_ns for q in own) for r in own]
+        assert row["iodepth"] == max(depths)
+        directions = {(False,): "read", (True,): "write", (False, True): "rw"}
+        words = directions[tuple(sorted({r.write for r in own}))]
         assert row["rw"].removeprefix("rand") == words
         assert any(r.sectors * 512 == row["bs"] for r in own)
         assert row["iops"] > 0 < row["lat"]
@@ -532,6 +536,7 @@ def test_requests_in_sequence_are_no_random_ones() -> None:
     in flight."""
 
     def build_requests(*sectors: int, write: bool = False) -> list[Request]:
+        """Return requests that begin at these sectors."""
         return [
             Request(i, 1, write, at, 8, 1, 10 * i, 0, 10 * i, i, 10 * i + 25, 25)
             for i, at in enumerate(sectors)
@@ -581,6 +586,7 @@ def test_fios_classes_of_latency_are_shares_of_all(files):
     for job in json.loads((files / "fio.json").read_text())["jobs"]:
         shares = [job[name] for name in ("latency_ns", "latency_us", "latency_ms")]
         assert sum(sum(share.values()) for share in shares) == pytest.approx(100)
+        # the sum over all requests of each latency: the mean, times the number of requests
         slat, clat, lat = (
             sum(job[word][name]["mean"] * job[word][name]["N"] for word in ("read", "write"))
             for name in ("slat_ns", "clat_ns", "lat_ns")

@@ -63,7 +63,8 @@ UNJUDGED = {
 @pytest.mark.parametrize("size", ["full", SIZE])
 @pytest.mark.parametrize("path", experiment_files(), ids=lambda path: path.stem)
 def test_arms_that_are_compared_share_enough_seeds_for_an_interval(path: Path, size: str):
-    """Each size has at least interval.LEAST seeds, except the quick sizes in UNJUDGED."""
+    """Each size has at least interval.LEAST seeds, except the quick sizes in UNJUDGED. An
+    experiment that compares no arms with each other needs none."""
     made = shipped.load_once(path, size)
     compares = made.contest or any(
         row["along"] or (row["than"] not in (None, MODEL_SAYS) and not row["crosses"])

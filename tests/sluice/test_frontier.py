@@ -70,21 +70,25 @@ def test_each_arm_has_one_label_and_no_label_touches_another_or_a_mark(
 def test_no_arm_is_better_than_one_of_the_front_and_each_other_arm_is_worse_than_one(
     kept: StoredResults, load: str
 ) -> None:
-    """An arm is in the front if and only if no other arm is at least as good in both figures."""
+    """An arm is in the front if and only if no other arm is at least as good in both figures. Of
+    arms with equal figures one stands for all."""
     rows = frontier.load_rows(kept, load)
     front = {row["arm"] for row in frontier.find_front(rows)}
     assert front
+    points_of_front = {point(row) for row in rows if row["arm"] in front}
     for row in rows:
-        (age, read), others = point(row), [point(one) for one in rows]
-        better = [(a, r) for a, r in others if a <= age and r <= read and (a, r) != (age, read)]
-        same = any(point(one) == (age, read) for one in rows if one["arm"] in front)
-        assert (row["arm"] in front or same) == (not better), row["arm"]
+        age, read = point(row)
+        others = [point(one) for one in rows if point(one) != (age, read)]
+        better = [(a, r) for a, r in others if a <= age and r <= read]
+        assert ((age, read) in points_of_front) == (not better), row["arm"]
 
 
 @pytest.mark.parametrize("load", LOADS)
 def test_a_mark_is_further_right_the_older_and_higher_the_slower(
     kept: StoredResults, load: str
 ) -> None:
+    """Each two arms are compared. A picture's y grows downwards, so the slower read has the less y.
+    Arms that are nearer than SHARED_PX share a mark, so their order cannot be seen."""
     shown = picture_of(kept, load)
     places = {arm: (mark.x, mark.y) for mark in shown.marks for arm in mark.arms}
     for one, other in combinations(frontier.load_rows(kept, load), 2):
@@ -95,7 +99,8 @@ def test_a_mark_is_further_right_the_older_and_higher_the_slower(
 
 
 def test_equal_ratios_are_equal_distances_and_the_drawn_circle_is_where_the_figures_are() -> None:
-    """Both axes are logarithmic. PU has the colour of its family, and HAC that of the best."""
+    """Both axes are logarithmic. A circle has the colour of its arm's family, as PU; HAC, which is
+    the best of all in both figures, has the colour of the best."""
     steps = [frontier.age_position(seconds) for seconds in (1, 10, 100)]
     assert steps[1] - steps[0] == pytest.approx(steps[2] - steps[1])
     scale = frontier.Scale(10, 1000)

@@ -166,6 +166,7 @@ def test_the_kernel_in_the_page_is_made_of_the_kernels_own_sources() -> None:
     missing = [p for p in sources if f"{p.relative_to(ROOT).with_suffix('.o')}" not in linked]
     assert len(sources) > 80
     assert not missing
+    # the name of a function that is defined and not static
     function = re.compile(r"^(?!static)[a-z].*?\b\*?(\w+)\([^;]*?\)\n\{", re.M)
     ours = {n for p in (ROOT / "sluice/wasm").glob("*.c") for n in function.findall(p.read_text())}
     theirs = {name for path in sources for name in function.findall(path.read_text())}

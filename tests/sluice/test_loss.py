@@ -105,7 +105,9 @@ def test_interval_periodic_update_always_has_a_block_of_nearly_that_age() -> Non
 
 def test_a_modification_is_safe_when_a_write_that_began_after_it_is_done() -> None:
     """At 10 and 20 ms the block is modified, at 25 its write begins; it ends at 30. A third
-    modification comes at 40 and is lost until the end, at 50. A block counts once."""
+    modification comes at 40. So a cut from 10 to 30 or from 40 to 50 loses the block (4 KiB), with
+    one or two modifications. `age` is the mean age of the lost modifications, `oldest` the age of
+    the oldest one."""
     events = [
         event(10, "dirtied", 5, FILE),
         event(20, "absorbed", 5, FILE),

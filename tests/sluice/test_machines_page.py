@@ -104,14 +104,15 @@ def test_a_direction_of_the_wire_has_one_frame_at_a_time(shown: Machines, direct
 
 def test_what_belongs_to_a_read_lies_within_it_on_the_one_axis(shown: Machines) -> None:
     """Bars of nfsiod, calls on the wire, and commands of the drive have the number of their read,
-    or 0."""
+    or 0 if they serve none."""
     whole = {number: (begin, end) for _, begin, end, _, number in shown["reads"]}
+    # (read, begin, end) of each part; in the page's rows these columns have other places
     parts = [(read, begin, end) for _, begin, end, _, read in shown["carried"]]
     parts += [(read, begin, end) for begin, end, _, read, _ in shown["to_server"]]
     parts += [(row[-1], row[0], row[6]) for row in shown["drive"]]
-    mine = [part for part in parts if part[0]]
-    assert {read for read, *_ in mine} == set(whole)
-    for read, begin, end in mine:
+    of_reads = [part for part in parts if part[0]]
+    assert {read for read, *_ in of_reads} == set(whole)
+    for read, begin, end in of_reads:
         assert whole[read][0] <= begin <= end <= whole[read][1]
 
 
@@ -165,10 +166,9 @@ def test_the_script_draws_a_slow_reads_parts_below_each_other(shown, tmp_path) -
     assert all(whole[0] - 1 <= begin and end <= whole[1] + 1 for begin, end in bars)
     assert len({e.get("y") for e in own}) >= 5  # read, nfsiod, wire there and back, nfsd
     names = [e.text for e in svg.iter(f"{SVG}text")]
-    assert [names.index(name) for name in ("client", "wire", "server")] == sorted(
-        names.index(name) for name in ("client", "wire", "server")
-    )
-    assert any(e.get("class") == "lost" or e.get("class") == "lost own" for e in svg.iter())
+    lanes = [names.index(name) for name in ("client", "wire", "server")]
+    assert lanes == sorted(lanes)
+    assert any(e.get("class") in ("lost", "lost own") for e in svg.iter())
 
 
 def test_the_script_draws_the_whole_run(shown, tmp_path) -> None:

@@ -170,6 +170,7 @@ def test_writes_of_whole_blocks_are_no_misses_and_their_times_not_those_of_reads
 ) -> None:
     """The writes go to 96 blocks that no read uses and that inodes point to directly. With them,
     the reads' misses and times stay nearly the same."""
+    # (time, offset, bytes, write): the writes take turns in 12 MiB, at one of 8 blocks of each.
     reads = [(0, i * 65536, 4096, 0) for i in range(400)]
     writes = [(0, (i % 12 << 20) + (1 + i // 12 % 8) * 4096, 4096, 1) for i in range(400)]
     alone = write_trace(tmp_path / "alone.requests", reads)
@@ -188,8 +189,9 @@ def test_writes_of_whole_blocks_are_no_misses_and_their_times_not_those_of_reads
 def test_all_blocks_of_a_large_request_are_misses_and_so_are_blocks_written_in_part(
     asked, tmp_path
 ) -> None:
-    """No block is cached when it is used, so each block is a miss. Blocks of pointers make it
-    somewhat more than one."""
+    """No block is cached when it is used, so there is one miss for each block that is used, and
+    some more for blocks of pointers. In the first trace a request reads 16 blocks; in the second
+    one a request reads or writes 512 bytes of a block."""
     rows = [(0, i % 40 * 65536, 65536, 0) for i in range(120)]
     large = write_trace(tmp_path / "large.requests", rows)
     parts = [(0, i * 65536 + 512, 512, i % 4 == 0) for i in range(400)]

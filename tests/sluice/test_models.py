@@ -60,6 +60,9 @@ def test_every_model_says_what_it_needs_and_tells(name: str):
     ],
 )
 def test_carson_and_setias_formulas_by_hand(write, update, sched, ms):
+    """A read takes 10 ms of service, and waits for the request in service: 3 ms, divided by the
+    share of time that the requests before it leave. Under pu and aipu comes the wait behind a
+    burst, e^2 T / 2, with T the ms between two bursts, divided likewise."""
     assert carson_setia(write, update, sched)["read_ms"] == pytest.approx(ms)
 
 
@@ -74,14 +77,14 @@ def test_without_writes_all_policies_are_a_plain_queue():
     ("write", "update", "per_s"),
     [
         ("wt", "pu", 20),
-        ("delayed", "pu", 100 * (1 - exp(-6)) / 30),  # 600 writes to 100 blocks
+        ("delayed", "pu", 100 * (1 - exp(-6)) / 30),  # in 30 s, 600 writes to 100 blocks
         ("delayed", "ipu", 100 / (30 + 5)),  # dirty for 30 s, clean for 5 s
-        ("delayed", "aipu", 100 / (30.5 + 5)),
+        ("delayed", "aipu", 100 / (30.5 + 5)),  # a scan each second sees it 0.5 s late
     ],
 )
 def test_what_is_absorbed_by_hand(write, update, per_s):
-    """20 writes in a second go to 100 blocks, so each block is written every 5 s. per_s: how many
-    of them reach the disk."""
+    """Programs make 20 writes a second to 100 blocks, so each block is written every 5 s. per_s:
+    how many writes a second reach the disk."""
     share = carson_setia(write, update, blocks=100)["written_share"]
     assert share * LOAD["writes_per_s"] == pytest.approx(per_s)
 
@@ -334,8 +337,9 @@ def test_two_arms_are_compared_point_by_point(modelled: Path, off, met, why):
 
 
 def test_where_two_curves_meet():
-    """Curves are lines in logarithms, given by points. None: they meet nowhere, or more than
-    once."""
+    """A curve is given by points, {x: y}; between two of them log y is a line. Where two curves
+    meet nowhere, or more than once, the answer is None."""
+    # The first one grows from 2 to 4 over x = 2 to 3, and is 3 at x = 2 + log2(3 / 2).
     assert expect.crossing_point({1: 1, 2: 2, 3: 4}, {1: 3, 2: 3, 3: 3}) == pytest.approx(
         2.585, abs=1e-3
     )

@@ -57,7 +57,9 @@ DRAWN = """(() => {
 
 def make_scene(name: str, number: int, bursts: dict[int, int]) -> dict:
     """Return the scene of a made-up run of 4 s: a read each 90 ms, and writes in bursts. bursts:
-    how many writes at which ms."""
+    how many writes at which ms. The drive serves the requests one after another, in order. All
+    times are in ns."""
+    # A request: when it is queued, 1 for a write, and the cylinder.
     asked = [(i * 90 * MS, 0, i * 37 % CYLINDERS) for i in range(44)]
     asked += [
         (at * MS + k, 1, (at + k * 7) % CYLINDERS) for at, n in bursts.items() for k in range(n)
@@ -66,8 +68,11 @@ def make_scene(name: str, number: int, bursts: dict[int, int]) -> dict:
     names = ("begin", "done", "free", "from", "to", "kind", "own", *("command", "busy", "seek"))
     commands = {name: [] for name in (*names, "rotation", "transfer")}
     requests = {name: [] for name in ("queued", "issued", "completed", "write", "sector")}
+    # A change of the cache: when, which buffer, and its new state. Nine blocks are read ahead, and
+    # four of them are dropped unused.
     changes = [(20 * MS * k, 60 + k, AHEAD) for k in range(9)]
     changes += [(1900 * MS + k, 60 + k, EMPTY) for k in range(4)]
+    # The arm's cylinder, when the drive is free, and the number of writes so far.
     arm = ready = wrote = 0
     for i, (queued, write, to) in enumerate(asked):
         begin = max(queued, ready)

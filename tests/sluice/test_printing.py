@@ -91,6 +91,8 @@ def run(line: list[str], **extra: str) -> subprocess.CompletedProcess[bytes]:
 def test_in_a_narrow_locale_letters_look_alike_and_files_are_utf8(
     latin1: dict[str, str], tmp_path: Path
 ) -> None:
+    """The program prints TEXT to both streams and writes it to a file. A letter that the locale
+    does not have is printed as one that looks alike."""
     done = run(program(tmp_path / "file"), **latin1)
     assert done.returncode == 0, done.stderr
     assert done.stdout.decode("latin-1").splitlines()[0] == ALIKE["iso8859-1"][:-2]

@@ -121,7 +121,8 @@ def test_results_are_compared_as_objects(table) -> None:
 
 
 def test_events_are_the_kernels_trace(table) -> None:
-    """The 30 reads are queued and completed on disk 1."""
+    """The table's 30 reads are queued and completed on disk 1. The argument of `completed` is the
+    response time in ns."""
     result = sluice.replay(table, {"write": "delayed"}, events=True, **FIXED)
     assert result.lost == 0
     here = result.events[result.events["disk"] == 1]

@@ -54,7 +54,9 @@ def plain_types(hint: Any) -> set[type | None]:
 
 
 def wrong_keys(fields: dict[str, schema.Field], record: type, more: set[str]) -> set[str]:
-    """Return the keys of a record that a checked table does not have as the record says."""
+    """Return the keys that only a record or only its checked table has, or that have another type
+    there. more: keys that only the record has. Where a file may leave out a key, the record must
+    say that it may be None; lists and tables are empty then, so they need not."""
     hints = get_type_hints(record)
     wrong = set(hints) ^ (set(fields) | more)
     for name, row in fields.items():

@@ -132,7 +132,8 @@ def test_the_run_has_all_that_a_remote_read_waits_for(well) -> None:
 
 
 def test_every_frame_arrives_when_the_row_of_the_link_says(well, lossy) -> None:
-    """A frame is late by a multiple of 0.2 ms, up to 20 ms, in the lossy run only."""
+    """In the lossy run some frames are late, by multiples of 0.2 ms up to 20 ms, and some are lost.
+    In the other run none is."""
     for explainer, _ in (well, lossy):
         for side in (explainer.client, explainer.server):
             late = {f.late_ns for f in side.frames}
@@ -217,7 +218,7 @@ def event(at_ns: int, name: str, block: int, argument: int = 0, pid: int = 3) ->
 def test_frames_wait_for_the_senders_earlier_frames() -> None:
     """There are two datagrams of one frame each: the second waits until the first and a gap are
     over."""
-    wire_ns = (1000 + 12) * 800
+    wire_ns = (1000 + 12) * 800  # of a frame of 1000 bytes, and 12 around it
     first_ns = 100 * US + wire_ns
     way_ns = ROW.propagation_ns + ROW.receive_ns
     second_ns = first_ns + ROW.gap_ns + wire_ns

@@ -214,9 +214,10 @@ def test_a_machine_that_has_ended_is_started_again_by_back(toml: Path, kept: Kep
 
 
 def test_a_run_that_differs_from_the_first_time_is_an_error(toml: Path, kept: Kept) -> None:
-    """One byte of the kept trace is changed."""
+    """One byte of the kept trace is changed, in its event 100. The run stops there, ten events
+    before the moment that is asked for."""
     whole = kept.trace.read_bytes()
-    number = kept.lost + 100
+    number = kept.lost + 100  # events are counted from the first one, which may be lost
     at = trace.TRACE_FILE.size + 100 * trace.RECORD.size + 8
     kept.trace.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
     try:
@@ -285,6 +286,7 @@ def test_a_failed_test_of_a_lab_tells_how_to_stop_where_it_went_wrong(
     assert stops(stopped.stdout) == [number, number - 1], stopped.stdout
     assert re.search(rf"^event {number}  .* issued\s+disk\d {sector} ", stopped.stdout, re.M)
     kept = (folder / shown[1] / "trace").read_bytes()
+    # a bit of the last record, of 32 bytes
     (folder / shown[1] / "trace").write_bytes(kept[:-32] + bytes([kept[-32] ^ 1]) + kept[-31:])
     for record in (folder / shown[1]).glob("rr-*"):
         record.unlink()

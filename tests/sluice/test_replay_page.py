@@ -29,12 +29,13 @@ def find_page(said: str) -> Path:
 def test_the_last_line_is_the_address_of_a_page_with_the_pictures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pictures' values are those of the printed table. The same command writes the same page
-    again."""
+    """The pictures' values are those of the printed table, which has in a line the cache's size,
+    the policy and, in column 5, the mean. The same command writes the same page again."""
     specs = []
     draw = replay_page.figure_html
 
     def keep(number: int, head: str, about: str, spec: dict) -> str:
+        """Draw a picture as the page does, and keep its heading and specification."""
         specs.append((head, spec))
         return draw(number, head, about, spec)
 

@@ -627,13 +627,12 @@ def test_the_distribution_is_that_of_all_trials(shown: Study, results: list[dict
     [bursts, blocks] = panels[:2]
     assert [p["encoding"]["y"]["field"] for p in (bursts, blocks)] == ["number", "total"]
     rows = [row for row in bursts["data"]["values"] if row["arm"] == "PU"]
-    of = [r for r in results if r["arm"] == "PU" and r["variables"]["wait_s"] == 1]
-    sizes = [
-        low
-        for r in of
-        for low, _, n in metrics.series(r, "hist.bio.burst").buckets
-        for _ in range(n)
-    ]
+    trials = [r for r in results if r["arm"] == "PU" and r["variables"]["wait_s"] == 1]
+    # The size of each burst, in blocks: a bucket has a lowest size and a count of bursts.
+    sizes: list[int] = []
+    for trial in trials:
+        for low, _, n in metrics.series(trial, "hist.bio.burst").buckets:
+            sizes += [low] * n
     assert rows[0]["number"] == 0 and rows[-1]["number"] == rows[-1]["total"] == 100
     for row in rows[1:]:
         smaller = [size for size in sizes if size <= row["value"]]
@@ -672,17 +671,17 @@ def evaluate_fields(shown: Study, table: str, rows: Rows) -> list[list[str]]:
 
 
 def test_the_time_line_has_every_bin_of_every_run(shown: Study):
-    """A place in the columns is 0 for none, and otherwise 1 + the distance from the lowest place in
-    units. A row's `a` is the number of its arm."""
+    """The figure's rows are compared with the results: counts, places of the disk (sectors), and
+    the cells of the heat map. A place n is 0 for none, and otherwise 1 + the distance from the
+    lowest place in units. A row's `a` is the number of its arm."""
     tables = timeline.Tables(shown)
     for point, at in enumerate(shown.points):
         rows = timeline_rows(shown, point)
         for arm, name in enumerate(shown.arms):
             [one] = [r for r in shown.arm_results(name) if r["variables"] == at]
             disk = result.disk_series(one)
-            mine, cells = (
-                [row for row in rows[table] if row["a"] == arm] for table in ("bins", "heat")
-            )
+            mine = [row for row in rows["bins"] if row["a"] == arm]
+            cells = [row for row in rows["heat"] if row["a"] == arm]
             assert [row["written"] for row in mine] == disk["writes"]
             assert [row["done"] for row in mine] == disk["reads"]
             assert [row["queue"] for row in mine] == disk["queue_max"]
@@ -723,7 +722,7 @@ def test_what_the_time_line_draws_follows_from_its_columns(
 
 
 def test_bins_of_which_events_were_lost_are_left_out(experiment: Experiment, results: list[dict]):
-    """The first run's events of bins 0 and 1 were lost."""
+    """The first run's events of bins 0 and 1, which are its first 2000 ms, were lost."""
     results[0]["series"] |= {"from_bin": 2, "lost": 7}
     rows = timeline_rows(study.build_study(experiment, results), 0)
     of_first = [row for row in rows["bins"] if row["a"] == 0]
@@ -895,7 +894,7 @@ def test_a_label_at_a_bar_stays_within_the_frame(shown: Study):
 
 
 def test_the_sweep_shows_what_the_table_shows(shown: Study):
-    """The points "all trials" are the table's means."""
+    """The points "all trials" are the table's means. The panel of writes is looked at."""
     spec = specs(shown)["sweep-wait_s"]
     [writes] = [p for p in spec["concat"] if p["title"]["text"] == ["writes to the disk, requests"]]
     rows = writes["data"]["values"]
@@ -943,7 +942,7 @@ def test_what_there_is_nothing_for_is_left_out(experiment: Experiment, results: 
 def test_results_that_are_not_whole_are_refused_and_nothing_is_written(
     made: Path, results: list[dict], tmp_path: Path, change, said
 ):
-    """The third result is changed."""
+    """change: makes the third result unusable; said: words of the refusal."""
     change(results[2])
     (tmp_path / "swept").mkdir()
     path = tmp_path / "swept" / "results.jsonl"

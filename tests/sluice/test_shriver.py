@@ -122,7 +122,8 @@ def test_an_experiment_sets_bus_way_segments_and_layout():
 
 
 def test_commands_double_up_to_the_cluster_and_jump_with_the_pointer_block():
-    """A file of 16 blocks has 12 direct blocks; then comes its pointer block."""
+    """Each command is (place, length) in blocks of 8 KB. A file of 16 blocks (128 KB) has 12 direct
+    blocks; then comes its pointer block, which is read before the rest: far away, or in line."""
     far = 1 << 20
     assert commands(64, 8, Bsd44(8)) == [(0, 2), (2, 2), (4, 4)]
     assert commands(64, 64, Bsd44(8)) == [(0, 8)]
@@ -149,8 +150,8 @@ def test_without_prefetching_each_block_is_a_command_if_blocks_are_asked_for_one
 
 
 def test_a_reader_waits_for_what_it_asks_for_and_pays_for_each_call_and_block():
-    """Two calls of two blocks each. The instructions are those of calls, blocks, copying, and 7000
-    of work for each call."""
+    """A file of 32 KB is read by two calls of 16 KB, which are two blocks each. The instructions
+    are those of calls, blocks, copying, and 7000 of work for each call."""
     made = program_steps(File(32, 16, 8, False, 64, 7000), COST, None)
     kinds = [type(step) for step in made if not isinstance(step, Compute)]
     assert kinds == [Command, Wait] * 2
@@ -177,7 +178,8 @@ def test_a_fast_bus_leaves_the_platter():
 
 
 def test_each_further_command_costs_its_way_and_a_hit():
-    """A read of 64 KB by three commands is compared with one by a single command."""
+    """A read of 64 KB by three commands is compared with one by a single command. Without
+    prefetching it takes eight commands."""
     more = total(request_kb=8) - total(request_kb=64)
     assert more == pytest.approx(2 * (1.16 + HIT_MS), rel=0.06)
     more = predict_times("none", cpu_shift=0)["total_ms"] - total(request_kb=64)
@@ -218,17 +220,18 @@ def test_a_pointer_block_in_a_random_group_costs_a_longer_seek_by_hand():
 
 
 def test_mean_seeks_by_hand():
-    """Of n places of a line, the next is x away with density n (1 - x)^(n - 1), and the last
-    from the first with n (n - 1) x^(n - 2) (1 - x)."""
+    """Of n random places on a line of length 1, the distance x from one to the next has the density
+    n (1 - x)^(n - 1), and that from the first to the last n (n - 1) x^(n - 2) (1 - x)."""
 
     def mean(density) -> float:
-        """Return the mean seek over distances with this density."""
+        """Return the mean seek in ns over distances with this density."""
         xs = [(i + 0.5) / 1000 for i in range(1000)]
         seeks_ns = [ROW.seek_ns[int(x * len(ROW.seek_ns))] for x in xs]
         return sum(ns * density(x) for ns, x in zip(seeks_ns, xs, strict=True)) / 1000
 
     for n in (2, 4, 16):
         onward, back, pair = mean_seeks_ns("cheetah4lp", n)
+        # Any two places: as the first and the last of two.
         assert pair == pytest.approx(mean(lambda x: 2 * (1 - x)), rel=0.05)
         assert onward == pytest.approx(mean(lambda x, n=n: n * (1 - x) ** (n - 1)), rel=0.05)
         far = mean(lambda x, n=n: n * (n - 1) * x ** (n - 2) * (1 - x))
@@ -236,10 +239,11 @@ def test_mean_seeks_by_hand():
 
 
 def test_more_files_than_segments_pay_a_seek_and_half_a_turn_for_each_command():
-    """Eight files by three commands each, with 3 segments of the drive's cache."""
+    """Eight files by three commands each, with 3 segments of the drive's cache. clook goes round
+    the files: a seek to the next one, and from the last one back. fcfs seeks between any two."""
     n = 8
     onward, back, pair = (ns / 1e6 for ns in mean_seeks_ns("cheetah4lp", n))
-    each = 3 * (1.16 + MISS_MS + TURN_MS / 2) + BUS_MS
+    each = 3 * (1.16 + MISS_MS + TURN_MS / 2) + BUS_MS  # ms of a file, without its seeks
     by_hand = n * (each + 3 * ((n - 1) * onward + back) / n)
     assert total(files=n) == pytest.approx(by_hand, rel=0.02)
     in_order = predict_times(cpu_shift=0, files=n, sched="fcfs")["total_ms"]
@@ -268,8 +272,8 @@ def test_what_the_formulas_do_not_have_is_not_told():
 
 
 def test_a_read_call_by_hand():
-    """A call of two blocks from the cache, and one whose blocks are read, in us: 32 ns for an
-    instruction."""
+    """A call of two blocks from the cache, and one whose blocks are read by one command, in us. An
+    instruction takes 32 ns (cpu_shift=5), and the command 10,000 us of service."""
     p = {"request_kb": 16, "block_kb": 8, "cpu_shift": 5, "service_us": 10000}
     said = read_call.predict(System({}, {}, "fixed"), p)
     call = COUNTED.call + COUNTED.several + COUNTED.block + 16 * COUNTED.copy_kb
@@ -306,10 +310,11 @@ def test_the_printed_equations_give_the_computed_column_of_table_3_for_64_kb(kb:
 def test_the_computed_column_of_table_4_has_one_random_request_more_or_less_than_printed(
     files: int, computed: float, random: int
 ):
-    """The equations say one for up to three files, and four for more. With two and three the
-    column comes out: the second request goes on where the first ended, and the third is random."""
-    fraction = {8: 8.80, 64: 70.43} if files == 2 else {64: computed}
-    for kb, value in fraction.items():
+    """Of the disk requests of a cluster the first ones are random. The printed equations say one
+    for up to three files, and four for more. The paper's computed column comes out with two or
+    three (`random`). computed: ms of a request of 64 KB; for two files the paper also has 8 KB."""
+    column = {8: 8.80, 64: 70.43} if files == 2 else {64: computed}
+    for kb, value in column.items():
         found = printed_ms(files=files, request_kb=kb, random=random)
         assert found == pytest.approx(value, rel=0.09)
     assert abs(printed_ms(files=files, request_kb=64) / computed - 1) > 0.12
@@ -332,8 +337,9 @@ def test_by_the_printed_equations_prefetching_and_segments_gain_what_the_figures
 
 
 def test_a_disk_request_by_the_printed_equations_by_hand():
-    """Of 64 KB, the first 8 KB cost a miss, a seek and half a rotation; 0.65 ms are calls and
-    copying."""
+    """All times are in ms. Of 64 KB, the first 8 KB cost a miss, a seek and half a rotation; 0.65
+    ms are calls and copying. With prefetching three commands bring the rest from the drive's cache,
+    without it seven of a block each."""
     near = sum(ROW.seek_ns[1:24]) / 23 / 1e6
     first = 1.16 + MISS_MS + near + TURN_MS / 2 + BUS_MS / 8
     rest = 3 * (1.16 + HIT_MS) + BUS_MS * 7 / 8

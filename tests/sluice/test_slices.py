@@ -63,11 +63,11 @@ def test_slices_are_the_sums_of_their_requests(tmp_path: Path, closed: bool, war
     figures, slices, log = replay_slices(tmp_path, table, settings)
     assert len(log) == 3000 - warmup == figures.all.count and figures.requests == 3000
     assert log["number"].min() == warmup
-    at = log["number"] // 250 if closed else log["start_ns"] // SLICE_NS
+    slice_of = log["number"] // 250 if closed else log["start_ns"] // SLICE_NS
     write = table["write"][log["number"].astype(int)] == 1
     for kind, chosen in ((slices.reads, ~write), (slices.writes, write)):
         for number in range(len(kind.count)):
-            own = np.sort(log["response_ns"][chosen & (at == number)])
+            own = np.sort(log["response_ns"][chosen & (slice_of == number)])
             assert kind.count[number] == len(own)
             assert kind.sum_ns[number] == own.sum()
             # a response time is at most one part in 127 below its histogram's value
@@ -143,7 +143,9 @@ COVERED = (0.85, 1.0)  # of TRACES intervals of 95 %; set before it was measured
 
 
 def test_intervals_cover_the_truth_though_slices_depend_on_each_other() -> None:
-    """The true mean is that over all made traces; the true 99th percentile is their median."""
+    """A bootstrap interval of 95 % is made of each trace; it must contain the truth about as often.
+    The true mean is that over all made traces. For the true 99th percentile the median of the
+    traces' percentiles is taken."""
     draw = np.random.default_rng(3)
     traces = [random_responses(draw) for _ in range(TRACES)]
     truth = np.mean([trace.mean() for trace in traces])
@@ -158,6 +160,7 @@ def test_intervals_cover_the_truth_though_slices_depend_on_each_other() -> None:
 
 
 def test_intervals_are_the_same_each_time_and_hold_the_figure() -> None:
+    """The bootstrap draws the same samples each time. Each interval has the figure of the whole."""
     measured = slices_of(random_responses(np.random.default_rng(4)))
     found = bootstrap(measured)
     assert found == bootstrap(measured)
@@ -228,8 +231,8 @@ def test_the_optimum_takes_the_drives_time_for_its_misses_alone(
     assert figures.all.mean_ns == round(took.sum() / (4000 - warmup))
     assert figures.writes.max_ns == 0 and figures.writes.count == 4000 - warmup - reads
     every = np.sort(np.concatenate([took, np.zeros(reads - len(took), int)]))
-    rank = every[math.ceil(0.99 * reads) - 1]
-    assert rank <= figures.reads.p99_ns <= rank * (1 + 1 / 127)
+    exact_ns = every[math.ceil(0.99 * reads) - 1]  # the 99th percentile; figures have its bucket
+    assert exact_ns <= figures.reads.p99_ns <= exact_ns * (1 + 1 / 127)
     assert figures.all.hits == optimum.hits[0].requests
     assert figures.all.hit_bytes == optimum.hits[0].bytes
     sums = table["bytes"][warmup:][table["write"][warmup:] == 0].sum()
@@ -285,9 +288,10 @@ def test_the_command_has_intervals_hours_a_warm_up_and_the_optimum(
         assert row["reads_mean_ns_low"] and row["all_p99_99_ns_high"]
         hits = int(row["all_hits"]) / int(row["all_count"])
         low, high = row["all_hit_ratio_low"], row["all_hit_ratio_high"]
-        assert (
-            low == high == "" if row["policy"] == "optimum" else float(low) <= hits <= float(high)
-        )
+        if row["policy"] == "optimum":
+            assert low == high == ""
+        else:
+            assert float(low) <= hits <= float(high)
     assert float(rows["optimum"]["all_mean_ns"]) < float(rows["arc"]["all_mean_ns"])
     assert int(rows["lru"]["counter.disk.reads"]) < 5000
     hours = read_csv(tmp_path / "hours.csv")

@@ -173,15 +173,15 @@ def test_a_grid_has_every_combination_of_evenly_spaced_values() -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("how", ["random", "quasi"])
 def test_points_are_in_their_ranges_even_and_the_same_each_time(how: str) -> None:
-    """3000 points: each of the three arms has about 1000 of them, and half of the values of nbuf
-    are below 256."""
+    """3000 points: each of the three arms has about 1000 of them. The values of nbuf, from 16 to
+    4096, are even in their logarithms, so half of them are below 256."""
     first, second = (list(chain.from_iterable(sampling.HOW[how](AXES, 3000, 1))) for _ in range(2))
     assert first == second
     assert len(first) == 3000
     assert all(800 < n < 1200 for n in Counter(point["arm"] for point in first).values())
     buffers = np.array([point["nbuf"] for point in first])
     assert 16 <= buffers.min() < 20 and 4000 < buffers.max() <= 4096
-    assert 0.45 < np.mean(buffers < 256) < 0.55  # half way between, in logarithms
+    assert 0.45 < np.mean(buffers < 256) < 0.55
     assert all(isinstance(point["nbuf"], int) for point in first)
 
 
@@ -209,18 +209,24 @@ def test_a_search_goes_where_results_were_good() -> None:
     """The result is lowest at nbuf = 90 and share = 0, and points above nbuf = 2000 fail. The
     search repeats exactly, and most of its last 30 points are near the minimum."""
 
+    def result_at(point: dict) -> tuple[float] | None:
+        """Return a point's result; None means that its run fails."""
+        if point["nbuf"] > 2000:
+            return None
+        return (np.log2(point["nbuf"] / 90) ** 2 + point["share"],)
+
     def search() -> list[dict]:
-        ways, points, came = sampling.search_points(AXES[1:], 80, 1), [], None
+        """Return the 80 points that a search tries. It yields some, and is sent their results."""
+        batches = sampling.search_points(AXES[1:], 80, 1)
+        points: list[dict] = []
+        results = None
         while True:
             try:
-                batch = ways.send(came)
+                batch = batches.send(results)
             except StopIteration:
                 return points
             points += batch
-            came = [
-                None if p["nbuf"] > 2000 else (np.log2(p["nbuf"] / 90) ** 2 + p["share"],)
-                for p in batch
-            ]
+            results = [result_at(point) for point in batch]
 
     points = search()
     assert len(points) == 80
@@ -420,7 +426,7 @@ def test_the_blocks_that_a_trace_reads_are_counted_once_each() -> None:
     for reach in (1 << 16, 1 << 20):
         places, lengths = chance.integers(0, reach, 200), chance.integers(1, 20_000, 200)
         found = requests(0, places, lengths, np.arange(200) % 3 > 1)
-        reads = [row for row in found.tolist() if not row[3]]
+        reads = [row for row in found.tolist() if not row[3]]  # a row: time, offset, bytes, write
         spans = [range(at // 4096, (at + size - 1) // 4096 + 1) for _, at, size, _ in reads]
         assert sizes.count_blocks_read(found) == len(set().union(*spans))
     long = requests(0, [0, 5 << 30, 4096], [(1 << 32) - 1, 1, 1])

@@ -113,18 +113,18 @@ def test_of_equal_points_the_first_is_seen_and_says_how_many_there_are() -> None
     points = [point(i, 2 if arm == "worse" else 1, 1, arm=arm) for i, arm in enumerate(arms)]
     spec = pareto(points)
     assert "usual and 11 more" in words_of(spec)
-    (dots,) = (of for of in spec["layer"] if of["mark"].get("filled"))
+    (dots,) = (layer for layer in spec["layer"] if layer["mark"].get("filled"))
     assert dots["data"]["values"][-1]["arm"] == "usual"  # what is drawn last lies above
     colour = dots["encoding"]["color"]["scale"]
     assert colour["range"].count(colour["range"][0]) == 1
 
 
 def test_labels_are_inside_the_frame_and_cover_neither_each_other_nor_points() -> None:
-    """Of 121 points, more than 30 get a label."""
-    of = [(x, y) for x in range(1, 12) for y in range(1, 12)]
+    """Of 121 points, more than 30 get a label. A point without one has no side."""
+    grid = [(x, y) for x in range(1, 12) for y in range(1, 12)]
     same = {"front": False, "first": False}
     rows = surface.add_labels(
-        [{"label": f"nbuf={1000 + i}", "x": x, "y": y, **same} for i, (x, y) in enumerate(of)]
+        [{"label": f"nbuf={1000 + i}", "x": x, "y": y, **same} for i, (x, y) in enumerate(grid)]
     )
     where = surface.point_places(rows)
     boxes = [

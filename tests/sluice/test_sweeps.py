@@ -131,19 +131,20 @@ def test_published_figures_stand_under_the_runs_they_are_of(tmp_path):
 def test_the_processes_of_a_job_are_measured_together():
     """Two processes have three and two responses. Their common mean and deviation are those of all
     five."""
-    times = [[10, 20, 30], [1000, 2000]]
-    lines = []
-    for part in times:
-        mean = sum(part) / len(part)
-        std = math.sqrt(sum((t - mean) ** 2 for t in part) / len(part))
-        exact = {"min": min(part), "max": max(part), "mean": mean, "std": std}
+
+    def summarize(times_ns: list[int]) -> dict[str, float]:
+        mean = sum(times_ns) / len(times_ns)
+        std = math.sqrt(sum((t - mean) ** 2 for t in times_ns) / len(times_ns))
+        return {"min": min(times_ns), "max": max(times_ns), "mean": mean, "std": std}
+
+    of_processes = [[10, 20, 30], [1000, 2000]]
+    lines = []  # what iogen prints of each process
+    for part in of_processes:
         histogram = [[t - t % 8, 1] for t in part]
+        exact = summarize(part)
         lines.append({"job": "r", "ios": len(part), "response_ns": exact, "histogram": histogram})
-    both = times[0] + times[1]
-    mean = sum(both) / len(both)
-    std = math.sqrt(sum((t - mean) ** 2 for t in both) / len(both))
     found = {
         f: metrics.evaluate({"jobs": lines}, f"r.{f}_ns") for f in ("min", "max", "mean", "std")
     }
-    assert found == pytest.approx({"min": 10, "max": 2000, "mean": mean, "std": std})
+    assert found == pytest.approx(summarize(of_processes[0] + of_processes[1]))
     assert metrics.evaluate({"jobs": lines}, "r.count") == 5

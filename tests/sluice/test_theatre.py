@@ -141,6 +141,7 @@ def random_scene(seed: int, turn: int, requests: int = 300, commands: int = 200)
     groups["requests"]["completed"] = [
         n + more for n, more in zip(groups["requests"]["issued"], some(requests, late), strict=True)
     ]
+    # A place that was not used before is the next free one.
     places, count = [], 0
     for n in some(400, 30):
         places.append(min(n, count))
@@ -227,7 +228,9 @@ def test_every_read_is_explained_as_make_why_explains_it(page: Page, explainers)
 
 
 def test_what_waits_and_what_is_dirty_is_what_the_trace_says(page: Page, explainers) -> None:
-    """Moments all over the runs are compared, among them moments of the longest read."""
+    """Moments all over both runs are compared, and one 5 ms after the longest read was queued: how
+    many requests wait, how many the drive has, and how many blocks are dirty. The page's script is
+    asked, and the trace."""
     for n, explainer in enumerate(explainers[1]):
         made = explainer.kept.recording
         requests = [r for c in explainer.commands[1] for r in c.requests]
@@ -538,6 +541,7 @@ def test_two_fingers_zoom_around_their_middle(page: Page) -> None:
     before = page.value("[from, to]")
 
     def touch(kind: str, *xs: float) -> None:
+        """Send the page a touch event with a finger at each x."""
         points = [{"x": x, "y": top, "id": i} for i, x in enumerate(xs)]
         page.do("Input.dispatchTouchEvent", type=kind, touchPoints=points)
 

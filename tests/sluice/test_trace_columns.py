@@ -88,10 +88,10 @@ OF_FILES = {  # uses of two files; each MiB of a file has its own place on the d
 
 
 def test_places_within_files_are_not_places_on_one_disk(tmp_path: Path) -> None:
-    """File /b begins at the second MiB, and the second MiB of /a at the third, so its last request
-    becomes two."""
+    """Files lie in parts of 1 MiB, in the order of their first uses: the first part of /a, then /b,
+    then the second part of /a. So a request that passes the end of /a's first part becomes two."""
     part = 1 << 20
-    wanted = [
+    wanted = [  # (time in ns, offset, bytes, write)
         *[(0, 512, 512, 0), (0, part + 512, 512, 0)],
         *[(2 * 10**9, part - 512, 512, 0), (2 * 10**9, 2 * part, 512, 0)],
     ]
@@ -319,6 +319,7 @@ def test_parquet_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_a_timestamp_of_parquet_has_its_unit_in_the_file(tmp_path: Path, unit: str) -> None:
+    """The second request comes two units after the first one, which is time 0."""
     path = tmp_path / "w"
     write_parquet(path, ts=pyarrow.array([5, 7], pyarrow.timestamp(unit)))
     assert read(path)[1][0] == 2 * {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}[unit]

@@ -167,7 +167,8 @@ def test_no_line_may_be_bad_unless_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_lines_that_cannot_be_read_are_counted_and_told_with_their_numbers(tmp_path: Path) -> None:
-    """Up to SHOWN numbers are named. Lines that are not read do not count."""
+    """A file of 2000 lines has some that cannot be read; 1 % is allowed. Up to SHOWN of their
+    numbers are named. With a count of requests, lines behind the last one do not matter."""
     path = tmp_path / "w"
     write_bad_lines(path, 2000, [3])
     assert read_with(path, 0.01) == (1999, "lines that cannot be read: 1 (line 3)")

@@ -145,7 +145,8 @@ def test_heads_of_msr_and_spc_are_skipped_too(tmp_path: Path) -> None:
 def test_a_wrong_line_of_a_public_trace_is_refused_with_its_number(
     sample, name: str, old: bytes, new: bytes, why: str
 ) -> None:
-    """`old` in the format's sample is replaced by `new`."""
+    """`old` in the sample of the format `name` is replaced by `new`; why: a pattern for the
+    refusal, which begins with the line's number."""
     path = sample(name)
     assert old in path.read_bytes()
     path.write_bytes(path.read_bytes().replace(old, new, 1))

@@ -115,11 +115,12 @@ def test_arrivals_follow_the_hours_of_the_day_and_the_days_of_the_week(week: np.
 
 
 def test_runs_are_sequential(week: np.ndarray) -> None:
-    """The share of requests that follow the one before is what the mean length of runs gives."""
+    """The share of requests that follow the one before is what the mean length of runs gives. The
+    first request of each run does not follow, and a run has run_weight() requests on average."""
     follows = (week["offset"][1:] == week["offset"][:-1] + week["bytes"][:-1]).mean()
-    mean = generate.READ_SHARE / generate.run_weight(generate.READ_SIZES)
-    mean += (1 - generate.READ_SHARE) / generate.run_weight(generate.WRITE_SIZES)
-    assert 0.9 * (1 - mean) < follows <= 1.1 * (1 - mean)
+    firsts = generate.READ_SHARE / generate.run_weight(generate.READ_SIZES)
+    firsts += (1 - generate.READ_SHARE) / generate.run_weight(generate.WRITE_SIZES)
+    assert 0.9 * (1 - firsts) < follows <= 1.1 * (1 - firsts)
 
 
 def test_a_seed_makes_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ one that the file names.
 
 import io
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,12 @@ def random_uses(count: int, disorder: int, seed: int = 3) -> np.ndarray:
 
 
 def oracle_model(uses: np.ndarray) -> list[tuple[int, int, int, int]]:
-    """Return the requests of oracleGeneral's records in the order of time, one by one."""
+    """Return the requests of oracleGeneral's records in the order of time, one by one.
+
+    A record is a use of an object: second, name, bytes, next use. Objects lie one behind another on
+    the disk, each with room for its longest use in whole blocks. Uses of one second are spread
+    evenly over it. Uses of no bytes are left out.
+    """
     kept = sorted((u for u in uses.tolist() if u[2]), key=lambda use: use[0])
     longest: dict[int, int] = {}
     for _, name, size, _ in kept:
@@ -48,15 +54,14 @@ def oracle_model(uses: np.ndarray) -> list[tuple[int, int, int, int]]:
     starts, at = {}, 0
     for name, size in longest.items():  # in the order of the first uses
         starts[name] = at
-        at += -(-size // 4096) * 4096
-    whole: dict[int, int] = {}
-    for second, *_ in kept:
-        whole[second] = whole.get(second, 0) + 1
-    done: dict[int, int] = {}
+        at += -(-size // 4096) * 4096  # rounded up to whole blocks
+    in_second = Counter(second for second, *_ in kept)
+    done: Counter[int] = Counter()  # uses of each second so far
     found = []
     for second, name, size, _ in kept:
-        rank = done[second] = done.get(second, -1) + 1
-        found.append((second * 10**9 + rank * 10**9 // whole[second], starts[name], size, 0))
+        time_ns = second * 10**9 + done[second] * 10**9 // in_second[second]
+        done[second] += 1
+        found.append((time_ns, starts[name], size, 0))
     return found
 
 
@@ -83,7 +88,8 @@ def export_text(count: int) -> bytes:
 
 
 def test_an_export_in_pieces_has_the_last_disks_requests(small_pieces: None) -> None:
-    """disk1 comes after half of the lines; requests to disk0 are left out."""
+    """Line i is a request at sector i; each third one is to disk0. disk1 first comes after half of
+    the lines, and then only its requests are kept."""
     left = LeftOut()
     rows = np.concatenate(list(export.read(Path("t"), io.BytesIO(export_text(3000)), left)))
     wanted = [i for i in range(3000) if i > 1500 and i % 3 > 0]

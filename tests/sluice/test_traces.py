@@ -145,8 +145,10 @@ def expect_job(job: dict, requests: np.ndarray) -> None:
     blocks = last // 4096 - first // 4096 + 1
     assert job["write_blocks"] == blocks[writes].sum()
     assert job["read_blocks"] == blocks.sum() - job["write_blocks"]
+    # A request begins or ends within a block: `cut` has a row for each. A block that is cut at both
+    # ends counts once.
     ends = np.stack([first, last + 1])
-    cut = ends % 4096 != 0  # a block that is cut at both ends is one block
+    cut = ends % 4096 != 0
     partial = np.where(blocks == 1, cut.any(axis=0), cut.sum(axis=0))
     assert job["partial_blocks"] == partial[writes].sum() > 0
 
@@ -163,6 +165,8 @@ def expect_written(root: Path, requests: np.ndarray) -> None:
 
 
 def test_requests_are_made_where_and_when_the_trace_has_them(play: Play) -> None:
+    """ioplay's log has a line for each request: its number, when it was due, and its response time,
+    both in ns."""
     requests = draw_requests(1, 300)
     played = play(requests)
     job, log = played.job, played.log
@@ -231,13 +235,14 @@ def test_a_request_that_finds_all_processes_busy_counts_its_wait(play: Play) -> 
 )
 def test_wrong_requests_are_refused_before_any_is_made(play: Play, change, why: str) -> None:
     """ioplay checks all requests first: it exits with 2, and no byte of its files has been
-    written."""
+    written. change: takes 40 good writes and returns a file of requests with one mistake."""
     requests = draw_requests(4, 40)
     requests["write"] = 1
     played = play(change(requests))
     assert f"ioplay: /dev/disk1: {why}" in played.console
     assert played.status == 2
-    assert not any(image.read_file(played.root, f"/trace{i}").strip(b"\0") for i in range(PARTS))
+    files = [image.read_file(played.root, f"/trace{i}") for i in range(PARTS)]
+    assert all(data == bytes(len(data)) for data in files)  # zeros, as mkfs made them
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -535,6 +540,7 @@ def test_ftrace_has_requests_where_they_come_first(tmp_path: Path) -> None:
     are."""
     path = tmp_path / "w"
     for text, sectors in (
+        # the text of a file, and the sectors of the requests that are read from it
         (BLK.format(1, "Q", 8) + BLK.format(2, "G", 8) + BLK.format(3, "D", 8), [8]),
         (BLK.format(1, "D", 8) + BLK.format(2, "D", 16), [8, 16]),
         (ISSUE.format(1, 8) + ISSUE.format(2, 16), [8, 16]),
@@ -662,10 +668,10 @@ def lcs_file(version: int, rows: list[tuple[int, int, int, int]]) -> bytes:
     """Return a file of lcs. rows: time in s, object, size, operation."""
     magic = (0x123456789ABCDEF0).to_bytes(8, "little")
     size, others = LCS[version]
-    ends = ["<u4"] * 16 * (version == 8)
+    ends = ["<u4"] * 16 * (version == 8)  # version 8 has 16 more fields
     record = ",".join(["<u4", "<u8", size, *others, "<i8", *ends])
     # the operation in the low byte, tenant 9 above it, then 60: a time to live
-    kinds = [(9 << 8 | row[3], 60)[: len(others)] for row in rows]  # tenant 9
+    kinds = [(9 << 8 | row[3], 60)[: len(others)] for row in rows]
     data = [(*row[:3], *kind, -1, *[5] * len(ends)) for row, kind in zip(rows, kinds, strict=True)]
     head = magic + version.to_bytes(8, "little") + bytes(8168) + magic
     return head + np.array(data, record).tobytes()
@@ -677,8 +683,10 @@ def test_each_version_of_lcs_has_objects_as_oraclegeneral_and_operations(
     tmp_path: Path, version: int
 ) -> None:
     """Operation 12 reads, 13 writes, 9 deletes. Version 1 has no operations, so all its uses are
-    reads."""
+    reads. An object lies where it was first used: the first one takes 8192 bytes. The two uses in
+    second 7 are half a second apart."""
     path, left = tmp_path / "w", LeftOut()
+    # second, name of the object, bytes, operation
     rows = [(7, 1 << 60, 5000, 12), (7, 5, 4096, 13), (8, 5, 0, 3), (8, 5, 100, 0)]
     path.write_bytes(lcs_file(version, [*rows, (9, 5, 1, 9)] if version > 1 else rows))
     assert reader.find_format(path, "").__name__.endswith(".lcs")
@@ -975,7 +983,8 @@ BINARY = {"vscsi": (0, vscsi.VERSIONS[2]), "sluice": (32, REQUEST)}  # the head'
     ],
 )
 def test_a_wrong_record_is_refused_with_its_byte(sample, name, field, value, why) -> None:
-    """The wrong record is beyond the first PIECE records, which are read at once."""
+    """The wrong record is beyond the first PIECE records, which are read at once. The file has the
+    sample's first record again and again; a head says how many there are."""
     path = sample(name)
     head, record = BINARY[name]
     data, wrong = path.read_bytes(), PIECE + 3
@@ -1007,7 +1016,8 @@ def test_a_binary_trace_of_another_form_is_refused(sample) -> None:
 
 @pytest.mark.native
 def test_a_file_of_no_format_and_a_wrong_name_are_refused_with_the_choices(tmp_path) -> None:
-    """name: the format that is given."""
+    """prepare: makes the file (or a folder) or leaves it as it is; name: the format that is given;
+    why: a pattern for the refusal."""
     path = tmp_path / "x"
     for prepare, name, why in (
         (lambda: None, "", "there is no such file"),
@@ -1535,14 +1545,15 @@ def test_folding_keeps_requests_aligned_and_inside_on_disks_of_any_size(room: in
     """Places beyond the last whole MiB of the room count from 0 again."""
     requests = draw_requests(7, 500, reach=1 << 36)
     requests["offset"] -= requests["offset"] % 4096
-    requests["bytes"] = -(-requests["bytes"] // 4096) * 4096
+    requests["bytes"] = -(-requests["bytes"] // 4096) * 4096  # rounded up to whole blocks
     folded = fit.fit_requests("t", requests, Fit(way="fold"), room)
-    whole = room // PART * PART
+    whole = room // PART * PART  # the room in whole MiB
     assert whole * 0.95 < fit.highest_byte(folded) <= whole
     assert not (folded["offset"] % 4096).any()
-    inside = requests["offset"] % whole + requests["bytes"] <= whole
-    assert (folded["offset"] == requests["offset"] % whole)[inside].all()
-    assert (folded["offset"] <= requests["offset"] % whole).all()
+    remainder = requests["offset"] % whole
+    inside = remainder + requests["bytes"] <= whole
+    assert (folded["offset"] == remainder)[inside].all()
+    assert (folded["offset"] <= remainder).all()  # moved down if it would pass the end
 
 
 @pytest.mark.native
@@ -1675,18 +1686,20 @@ def fitting(folder: Path, size: int, block: str, data: dict | None = None) -> li
     """Return failures of mkfs: traces that trace_disk finds room for on a disk of `size` MiB, but
     mkfs does not. Tried are traces that end at the room's end, one MiB before, and in its middle.
     """
-    room = trace_disk.trace_capacity({"size": f"{size}M"} | (data or {})) // PART
+    room_mb = trace_disk.trace_capacity({"size": f"{size}M"} | (data or {})) // PART
     wrong = []
-    for end in {room, room - 1, room // 2} - {0, -1}:
-        trace = trace_disk.describe_requests("", 1, end << 20)
+    for end_mb in {room_mb, room_mb - 1, room_mb // 2} - {0, -1}:
+        trace = trace_disk.describe_requests("", 1, end_mb << 20)
         disk = trace_disk.add_request_files({"files": {}} | (data or {}), trace)
-        words = [w for path, mb in disk["files"].items() for w in ("--file", f"{path}={mb}")]
+        words = []
+        for path, mb in disk["files"].items():
+            words += ["--file", f"{path}={mb}"]
         for path, of in disk.get("scatter", {}).items():
             words += ["--scatter", f"{path}={of}"]
         words += ["--group", disk["group"]] if "group" in disk else []
         options = ("-s", f"{size}M", "-b", block, *words)
         if image.run_command(MKFS, *options, folder / "disk", check=False).returncode:
-            wrong.append(f"{end} MiB on a disk of {size} MiB, blocks of {block}")
+            wrong.append(f"{end_mb} MiB on a disk of {size} MiB, blocks of {block}")
     return wrong
 
 
@@ -1711,7 +1724,8 @@ def test_the_room_of_a_disk_is_in_whole_mib_and_all_below_it_fits() -> None:
         room, most = trace_disk.trace_capacity({"size": f"{size}M"}), size * 0.97
         assert room % PART == 0
         assert room > (0.94 * size - 2) * PART
-        for end in (e for e in (room, room - PART // 2, room // 3) if e > 0):
+        ends = (room, room - PART // 2, room // 3)  # where the trace's last request ends
+        for end in (e for e in ends if e > 0):
             trace = trace_disk.describe_requests("", 1, end)
             assert trace["parts"] <= trace_disk.PARTS
             assert trace["part_mb"] * trace["parts"] <= most

@@ -65,6 +65,8 @@ def search_by(mean_ms: MeanMs, **more: object) -> Found:
 
 
 def test_the_search_finds_what_is_less_with_all_seeds_be_it_a_value_or_a_policy() -> None:
+    """The mean time grows with both tunables, and is 5 ms more under ipu. So the best candidate has
+    the lowest values and aipu."""
     came = search_by(
         lambda v: 10 + v["sluice.free"] / 10 + v["sluice.gap"] + 5 * (v["update"] == "ipu")
     )
@@ -75,7 +77,8 @@ def test_the_search_finds_what_is_less_with_all_seeds_be_it_a_value_or_a_policy(
 
 
 def test_what_is_less_with_the_first_seed_alone_is_not_believed() -> None:
-    """All finalists have free = 0, which is better by luck, with the first seed."""
+    """With the first seed, free = 0 takes 5 ms in the place of 10, with all others 10. So it leads
+    to the finals, where it is no better than the arm by hand."""
     first = tuning.read_search(FILE).seeds[0][0]
     came = search_by(lambda v: 10 - 5 * (v["seed"] == first and v["sluice.free"] == 0))
     assert came.best is None and came.settings == {}
@@ -83,20 +86,21 @@ def test_what_is_less_with_the_first_seed_alone_is_not_believed() -> None:
 
 
 def test_what_is_less_with_most_seeds_is_not_told_apart() -> None:
-    """gap = 10 is better with four of five seeds."""
+    """gap = 10 takes less time with four of five seeds, and more with the fifth."""
     came = search_by(lambda v: 10 - (v["sluice.gap"] == 10) * (0.1 if v["seed"] % 5 else -0.2))
     assert came.best is None
 
 
 def test_candidates_are_screened_with_the_first_seeds_and_finalists_get_the_others() -> None:
-    """Two loads, 24 candidates, 4 finalists, and the arm by hand."""
-    measurer, search, count = Measurer(lambda v: 10 + v["sluice.free"]), small(), []
-    tuning.run_search(search, measurer, lambda: count.append(1))
+    """The runs are those of two loads, with each seed of 24 candidates or 4 finalists, and always
+    of the arm by hand. One call reports the end of each run."""
+    measurer, search, ended = Measurer(lambda v: 10 + v["sluice.free"]), small(), []
+    tuning.run_search(search, measurer, lambda: ended.append(1))
     first, others = search.seeds
     screened = [run for run in measurer.made if run.variables["seed"] in first]
     judged = [run for run in measurer.made if run.variables["seed"] in others]
     assert len(screened) == 2 * len(first) * (24 + 1) and len(judged) == 2 * len(others) * (4 + 1)
-    assert len(count) == len(measurer.made) == search.runs
+    assert len(ended) == len(measurer.made) == search.runs
     assert {run.config["engine"] for run in measurer.made} == {"twin"}
 
 
@@ -127,7 +131,8 @@ def test_equal_files_give_equal_candidates() -> None:
 
 
 def test_the_search_says_in_which_settings_it_gains() -> None:
-    """gap = 10 halves the time under the load `log` only."""
+    """gap = 10 halves the time under the load `log`, and changes nothing under `steady`. If all
+    candidates take the same time, the summary says that none is better."""
     came = search_by(lambda v: 20 - 10 * (v["load"] == "log" and v["sluice.gap"] == 10))
     assert all(len(row["read.mean_ms"]) == 5 for row in came.settings.values())
     text = "\n".join(tune.search_summary(small(), came))

@@ -107,7 +107,8 @@ BY_HAND = [
 
 @pytest.mark.native
 def test_a_trace_made_by_hand_is_explained_link_by_link() -> None:
-    """The read waits for the two writes of the burst, and is then served."""
+    """The read waits for the two writes of the burst, and is then served. A link is (kind, begin in
+    ns since the read was queued, at 105 ms, length in ns)."""
     kept = make_run(BY_HAND)
     (read,) = reads(kept)
     chain = Explainer(kept).explain(read)
@@ -145,7 +146,8 @@ def test_the_words_for_it_name_the_burst_and_add_up() -> None:
 
 @pytest.mark.native
 def test_the_disk_with_the_requests_of_a_trace_has_its_own_drive() -> None:
-    """The disk's size is its own, too: 32 bytes and 24 for each request, in whole sectors."""
+    """Disk 2 has the requests of a trace, while the load is on disk 1, an rz58. Disk 2 is `fixed`,
+    and as large as its file: 32 bytes and 24 for each request, in whole sectors."""
     config = CONFIG | {"data": DISK | {"drive": "rz58", "log_places": 9}, "trace": {"count": 100}}
     steps = ((100, "queued", 8), (100, "issued", 8), (110, "completed", 10 * MS))
     events = [event(at * MS, name, 40, more)._replace(disk=2) for at, name, more in steps]
@@ -227,7 +229,8 @@ def test_the_longest_is_of_the_disk_that_is_measured() -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("option", ["--read=", "--at=read:"])
 def test_a_load_that_only_writes_has_no_longest_read(option: str) -> None:
-    """The load's own lines say that it read nothing, although the system read once."""
+    """The load's own lines say that it read nothing, although the system read once. Then the
+    longest read cannot be asked for; by its number the system's read can."""
     writes = [
         event(200 * MS + n, f"write {name}", 40, 8)
         for i in range(120)
@@ -283,7 +286,8 @@ def test_the_links_of_every_read_follow_each_other_and_add_up_to_the_ns(explaine
 
 
 def assert_all_cases(chains: list[Chain]) -> None:
-    """Check that the run has all that the test is about."""
+    """Check that a run has reads of all kinds: merged ones, some that waited for prefetching or for
+    a burst, some that the drive's cache had, and some with all parts of a command."""
     assert any(len(c.command.requests) > 1 for c in chains)
     assert any("prefetched" in c.origin.words for c in chains)
     assert {"miss"} < {c.command.kind for c in chains}

@@ -47,7 +47,8 @@ def test_a_log_is_read_as_writes_and_flushes_in_order() -> None:
 
 
 def test_a_log_whose_machine_was_killed_is_read_to_its_last_whole_entry() -> None:
-    """The superblock may be zeros, because it is written last."""
+    """The log's superblock may be zeros, because it is written last. A byte less than two entries
+    is one entry."""
     log = bytes(SECTOR) + entry(5, b"1" * SECTOR) + entry(6, b"2" * SECTOR)
     assert [event.at for event in parse_log(log)] == [5 * SECTOR, 6 * SECTOR]
     assert [event.at for event in parse_log(log[:-1])] == [5 * SECTOR]
@@ -66,6 +67,7 @@ def test_a_log_whose_machine_was_killed_is_read_to_its_last_whole_entry() -> Non
     ],
 )
 def test_what_is_no_log_is_refused_by_what_is_wrong(log: bytes, said: str) -> None:
+    """said: a pattern for the refusal's words."""
     with pytest.raises(BadRecording, match=said):
         parse_log(log)
 
