@@ -174,6 +174,7 @@ def test_a_pair_is_looked_at_with_more_nonces_and_mistakes_only_if_two_are_alike
     asked: list[str] = []
 
     def noted(more: dict[str, tuple[pairs.Files, str]]) -> dict[str, Decisions]:
+        """Note the names of the gradings that are asked for, and return their decisions."""
         asked.extend(more)
         return grade_by_text(more)
 

@@ -63,28 +63,34 @@ def test_the_twin_logs_the_writes_that_qemu_logs(
 def test_a_disk_of_the_same_bytes_is_repaired_and_read_once(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All cuts are tried twice. First the file is not there, at last it is whole."""
-    asked: list[Path] = []
-    check = cuts.run_e2fsck
-    monkeypatch.setattr(
-        cuts, "run_e2fsck", lambda path, how: asked.append(path) or check(path, how)
-    )
+    """All cuts are tried twice; the second time no disk is repaired. After the first cut the file
+    is not there, after the last one it is whole."""
+    repaired: list[Path] = []
+    run_e2fsck = cuts.run_e2fsck
+
+    def note_and_run(path: Path, how: str) -> object:
+        """Note that a disk is repaired, and repair it."""
+        repaired.append(path)
+        return run_e2fsck(path, how)
+
+    monkeypatch.setattr(cuts, "run_e2fsck", note_and_run)
     cuts.repair_cache().clear()
-    found: list[list[tuple[bytes | None, str]]] = []
+    tries: list[list[tuple[bytes | None, str]]] = []  # of each cut: the file's contents and stat
     for _ in range(2):
-        found.append([])
+        tries.append([])
 
         def read(cut: Cut) -> None:
-            found[-1].append((cut.files([TEXT])[TEXT], cut.stat(TEXT)))
+            tries[-1].append((cut.files([TEXT])[TEXT], cut.stat(TEXT)))
 
         each_cut(run, 0, 10, read)
-    assert found[0] == found[1] and found[0][0][0] is None and found[0][-1][0] == b"x" * 9
-    assert 10 < len(asked) == len(cuts.repair_cache()) <= len(found[0])
+    first, second = tries
+    assert first == second and first[0][0] is None and first[-1][0] == b"x" * 9
+    assert 10 < len(repaired) == len(cuts.repair_cache()) <= len(first)
 
 
 def test_a_write_is_torn_after_the_first_and_before_the_last_sector_that_it_changes() -> None:
-    """old and new are sectors; left_by() gives what a torn write of these eight sectors may leave
-    of them."""
+    """The disk has `old` in each sector, and eight of its sectors are written. left_by: these eight
+    sectors after each way in which the write may be torn. The disk itself stays as it is."""
     old, new = b"o" * SECTOR, b"n" * SECTOR
     disk = Disk(old * 16)
     request = Request(0, 0, 0, write=True, queued_ns=0, issued_ns=0, completed_ns=0)

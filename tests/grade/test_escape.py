@@ -204,6 +204,7 @@ FLAGS = compiler.compile_command()  # before a test changes it
 def test_without_namespaces_too_no_file_of_the_host_comes_into_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A submission tries to compile the text of the host's /etc/passwd, which has "root:"."""
     monkeypatch.setattr(sandbox, "has_namespaces", lambda: False)
     attempt = next(attempt for attempt in ATTEMPTS if attempt.name == "a file of the host")
     record = grading.grade_submission(POLICY, attempt.files, tmp_path, "1", "make grade")
@@ -295,7 +296,8 @@ USED = "queue_at_or_after"  # a function of the kernel that the object calls
 def test_an_object_that_was_tampered_with_is_refused(
     change: Callable[[bytes], bytes], why: str
 ) -> None:
-    """Numbers of the ELF format (offsets, kinds, flags) are changed in the object of clook.c."""
+    """Numbers of the ELF format (offsets, kinds, flags) are changed in the object of clook.c.
+    change: takes the good object's bytes and returns wrong ones; why: words of the refusal."""
     data = OBJECT.read_bytes()
     objectfile.check_object(NAME, data, POLICY)
     with pytest.raises(Refused) as refused:
@@ -345,8 +347,8 @@ def kernel() -> bytes:
 
 
 def flip_symbol(data: bytes, symbol: str, local: bool = False) -> bytes:
-    """Return the kernel with another bit at the place of a global symbol, or of the first of the
-    local symbols with this name."""
+    """Return the kernel with one bit flipped in the byte at a symbol's address: a global symbol, or
+    the first local one of this name."""
     made = elf.parse(data)
     locals_ = (s.value for s in made.names if s.name == symbol and s.binding != elf.GLOBAL)
     at = next(locals_) if local else made.global_symbol(symbol).value
@@ -382,7 +384,8 @@ def flip_symbol(data: bytes, symbol: str, local: bool = False) -> bytes:
 def test_a_kernel_that_is_not_the_staffs_is_refused(
     kernel: bytes, change: Callable[[bytes], bytes], why: str
 ) -> None:
-    """A bit is flipped in the code, or a field of the ELF file is changed."""
+    """change: takes the staff's kernel and returns it with a bit of its code flipped, or with
+    another field of its ELF headers."""
     with pytest.raises(Refused) as refused:
         linked_kernel.check_kernel(change(kernel), set())
     assert why in str(refused.value)

@@ -172,6 +172,7 @@ def test_no_form_gives_more_than_was_earned(name: str, write: Callable[[Record],
 def test_gradescope_shows_hidden_tests_when_grades_are_published(
     write: Callable[[Record], Path],
 ) -> None:
+    """The third test is hidden. The leaderboard has the value that the test `half` measured."""
     whole = document(write(GRADED) / "gradescope/results.json")
     assert [t["visibility"] for t in whole["tests"]] == ["visible", "visible", "after_published"]
     assert [t["score"] for t in whole["tests"]] == [40, 20, 0.5]

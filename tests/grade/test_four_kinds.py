@@ -145,7 +145,8 @@ def test_a_right_submission_has_its_points(kind: Kind) -> None:
 
 
 def test_a_class_has_what_each_earned(kind: Kind) -> None:
-    """Two submissions do not build, so they need no machine: one cheats, and one is no C."""
+    """Neither of two submissions needs a machine: one cheats and is refused, one is no C. The table
+    of the class tells which."""
     handed_in, out = kind.room / "class", kind.room / "scored"
     shutil.copytree(kind.room / "samples/cheating", handed_in / "cheating")
     broken = handed_in / "broken" / LAB.files[0]

@@ -195,11 +195,12 @@ def add_pax_header(path: Path, *lines: bytes) -> Path:
 
 
 def members_of_a_zip_that_share_bytes(folder: Path) -> Path:
-    """The directory lists two members at the same place."""
+    """The directory lists two members, of different names, at the same place."""
     path = write_zip(folder / "a.zip")
     data = path.read_bytes()
-    start, end = data.find(b"PK\1\2"), data.rfind(b"PK\5\6")
+    start, end = data.find(b"PK\1\2"), data.rfind(b"PK\5\6")  # of the directory, which lists one
     one, tail = data[start:end], bytearray(data[end:])
+    # The tail has the number of members, twice, and the bytes of the directory.
     tail[8:12] = (2).to_bytes(2, "little") * 2
     tail[12:16] = (2 * len(one)).to_bytes(4, "little")
     path.write_bytes(data[:start] + one + one.replace(b"clook", b"cloak") + tail)
@@ -250,6 +251,8 @@ def streams_without_end(folder: Path) -> Path:
 def test_no_trick_of_an_archives_form_gets_by(
     tmp_path: Path, make: Callable[[Path], Path], why: str
 ) -> None:
+    """make: writes an archive with a trick into a folder and returns its path; why: what the
+    refusal must say, as a pattern."""
     with pytest.raises(Refused, match=why):
         take(make(tmp_path))
 
@@ -363,6 +366,8 @@ def zip_of_names(folder: Path) -> Path:
     data = path.read_bytes()
     start, end = data.find(b"PK\1\2"), data.rfind(b"PK\5\6")
     listed = data[start:end] * PLENTY
+    # So many members need the large form of the directory's tail (ZIP64), a pointer to this tail,
+    # and the ordinary tail with its fields full.
     large = (44, 45, 45, 0, 0, PLENTY, PLENTY, len(listed), start)
     made = data[:start] + listed + struct.pack("<4sQ2H2L4Q", b"PK\6\6", *large)
     made += struct.pack("<4sLQL", b"PK\6\7", 0, start + len(listed), 1)
@@ -433,6 +438,7 @@ def test_unpacking_takes_no_more_memory_than_it_may(tmp_path: Path) -> None:
     data = bytearray(lzma.compress(tar_info().tobuf(), preset=0))
     place = data.index(b"\x21\x01", 12) + 2  # LZMA2's properties: the size of its dictionary
     data[place] = 39
+    # The block's header begins at byte 12 with its length, and ends with its checksum.
     head = data[12 : 12 + 4 * (data[12] + 1) - 4]
     data[12 + len(head) : 16 + len(head)] = zlib.crc32(head).to_bytes(4, "little")
     (tmp_path / "a.tar.xz").write_bytes(data)

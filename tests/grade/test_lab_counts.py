@@ -165,7 +165,8 @@ def test_a_mark_that_is_wrong_is_told_with_the_burst_that_shows_it() -> None:
 
 
 def test_what_is_written_before_a_file_has_changed_is_no_burst() -> None:
-    """However late the data disk is mounted, which writes a block, and other disks have writes."""
+    """The measured time begins when a block of a file is first dirtied on the data disk. Neither
+    mounting this disk, which writes a block, nor writes of another disk begin it."""
     mount = [Event(6 * 10**9, name, DISK, 0, 0, 0, True) for name in ("dirtied", "writing")]
     other = [Event(5 * 10**9, name, DISK + 1, 9, 0, FILE, True) for name in ("dirtied", "writing")]
     run = Seen(Scenario("s", ""), Path(), packed(other + mount + burst(7, 100, 40)))

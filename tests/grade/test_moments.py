@@ -132,6 +132,7 @@ def test_events_are_listed_around_one(tmp_path: Path) -> None:
     assert [int(line.split()[0]) for line in listed] == [*range(8, 33)]
     marked = [line.replace(" <--", "") for line in listed if " <--" in line]
     assert [line.split()[:5] for line in marked] == [["20", "0.020", "queued", "1", "20"]]
+    # before the first event there is nothing
     assert moments.list_events_around(file, 0).splitlines()[1].split()[:2] == ["0", "<--"]
     with pytest.raises(trace.BadTrace, match="it has no event 40"):
         moments.list_events_around(file, 40)

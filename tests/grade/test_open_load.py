@@ -95,6 +95,8 @@ class Synced:
 
 
 def test_an_fsync_that_is_done_before_the_disk_has_the_blocks_proves_nothing() -> None:
+    """The fsync is done at 1000 ns. Neither no write, nor one write too few, nor a write that ends
+    at 1001 ns is accepted."""
     sync._expect_written(Synced([900] * load.SYNCED))
     for early in ([], [900] * (load.SYNCED - 1), [900] * (load.SYNCED - 1) + [1001]):
         with pytest.raises(Wrong, match="to be on the disk when fsync is done"):

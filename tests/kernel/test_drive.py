@@ -149,14 +149,14 @@ BEFORE = {
 def fixed_requests(count: int) -> list[Request]:
     """Return requests that are the same on every host, because they are computed: two at places
     spread over the first 90 MB, one where the last one ended, and so on."""
+    sizes, pauses_us = (1, 2, 8, 16, 128), (0, 100, 5000, 40000)
     made: list[Request] = []
     for i in range(count):
-        at = 7919 * i * i % 180_000
-        if i % 3 == 1:
-            at = made[-1].sector + made[-1].sectors
-        sizes, pauses = (1, 2, 8, 16, 128), (0, 100, 5000, 40000)
-        write = made[-1].write if i % 3 == 1 else i % 5 < 2
-        made.append(Request(write, at, sizes[i * i // 3 % 5], pauses[i // 3 % 4]))
+        if i % 3 == 1:  # it goes on where the last one ended
+            at, write = made[-1].sector + made[-1].sectors, made[-1].write
+        else:
+            at, write = 7919 * i * i % 180_000, i % 5 < 2
+        made.append(Request(write, at, sizes[i * i // 3 % 5], pauses_us[i // 3 % 4]))
     return made
 
 
@@ -394,7 +394,8 @@ def test_the_same_requests_take_the_same_times_however_compiled(
 
 
 def test_the_distributions_are_written(tmp_path: Path) -> None:
-    """A line has the share of requests up to here, the modelled time and the measured time."""
+    """Option -c writes two distributions. Line i of n has the share i / n, and the i-th shortest of
+    the modelled and of the measured times."""
     trace, out = tmp_path / "a.trace", tmp_path / "cdf"
     trace.write_text("R x 0 8 5000 0\nW x 800 8 1500.5 0\nR x 80000 8 9000 0\n")
     run("-c", out, trace)

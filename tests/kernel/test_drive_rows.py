@@ -130,6 +130,8 @@ def test_a_skew_covers_a_head_switch_and_a_seek_of_one_cylinder(name: str) -> No
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_zones_have_room_for_the_sectors_and_follow_one_another(name: str) -> None:
+    """A zone is its first and last cylinder and the sectors of a track. A cylinder may be left out
+    between two zones. A drive without rotating disks has no zones."""
     row = rows()[name]
     zones = row["zones"]
     assert bool(zones) == bool(row["rpm"]) == bool(row["heads"])
@@ -153,6 +155,8 @@ def usable_spare(name: str, megabytes: int) -> float:
 
 
 def test_the_book_says_what_each_row_has_to_spare() -> None:
+    """The page has a table of the spare space in percent, by the size of the disk. Rows of drives
+    that share a line of it must have the same figures."""
     page = (ROOT / "book/pages/inside/drives.md").read_text()
     sizes = (12, 16, 32, 64, 128, 256, 1024)
     assert "| disk, MB | " + " | ".join(map(str, sizes)) + " |" in page

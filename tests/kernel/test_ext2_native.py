@@ -397,9 +397,10 @@ def test_a_file_lies_in_one_piece_and_directories_in_different_groups(tmp_path: 
         blocks = debugfs(image, f"blocks /d{i}/f").split()
         first, last = int(blocks[0]), int(blocks[-1])
         assert last - first == len(blocks) - 1 == 295, "293 of data, 3 of pointers"
-        groups.add(first // 2048)
+        groups.add(first // 2048)  # -g: a group has 2048 blocks
         inode = re.search(r"Inode: (\d+)", debugfs(image, f"stat /d{i}/f"))
         parent = re.search(r"Inode: (\d+)", debugfs(image, f"stat /d{i}"))
+        # A group has 256 inodes: the file's is in its directory's group.
         assert inode and parent and (int(inode[1]) - 1) // 256 == (int(parent[1]) - 1) // 256
     assert len(groups) == 5
     fsck(image)
@@ -500,6 +501,7 @@ def test_a_pointer_into_the_systems_own_blocks_is_refused(tmp_path: Path, field:
 
 @pytest.mark.parametrize("seed", range(6 * SEEDS))
 def test_errors_of_the_disk_never_end_in_a_panic(tmp_path: Path, victim: Path, seed: int) -> None:
+    """The seed chooses how often reads and writes fail, and what the tool does."""
     rates = {"read_errors": 30 * (seed % 3), "write_errors": 50 * (seed % 2)}
     script = "abuse 200\nprocesses 3 100\nabuse 100\n"
     tool(victim, script=script, seed=seed, save=0, buffers=16, **rates)

@@ -76,7 +76,7 @@ def reference(f: Figures, sectors: int, commands: list[Command]) -> tuple[list[D
 def commands_of(chance: random.Random, sectors: int, n: int, write: float) -> list[Command]:
     """Return n commands of all sizes, with a few flushes, close together and far apart. Half of
     them go to a tenth of the disk. write: the share of writes."""
-    now, made = 0, []
+    now, made = 0, []  # now: ns
     for _ in range(n):
         size = chance.choice([1, 3, 8, 8, 8, 16, 64, 128])
         room = sectors - size + 1
@@ -84,10 +84,12 @@ def commands_of(chance: random.Random, sectors: int, n: int, write: float) -> li
             room = max(1, room // 10)
         sector = chance.randrange(room)
         if size >= 8 and chance.random() < 0.8:
-            sector -= sector % 8
+            sector -= sector % 8  # at the beginning of a page
         now += chance.choice([0, 1000, 100_000, 1_000_000, 20_000_000])
-        way = "F" if chance.random() < 0.03 else "W" if chance.random() < write else "R"
-        made.append((now, way, *((0, 0) if way == "F" else (sector, size))))
+        if chance.random() < 0.03:
+            made.append((now, "F", 0, 0))
+        else:
+            made.append((now, "W" if chance.random() < write else "R", sector, size))
     return made
 
 
@@ -264,15 +266,18 @@ def test_a_copy_changes_nothing_and_knows_the_time_of_a_command(cleaning: int) -
     is right if the command writes whole pages. The model itself goes on as without questions."""
     f = replace(ROW, cleaning=cleaning)
     chance = random.Random(7)
+    # flushes, and commands of whole pages, which have 8 sectors
     commands = [
         c
         for c in commands_of(chance, 9000, 900, 0.8)
         if c[1] == "F" or (c[2] % 8, c[3] % 8) == (0, 0)
     ]
     plain, places = tool(f, 9000, commands)
-    asked = [
-        q for c in commands for q in ([(c[0], c[1].lower(), *c[2:]), c] if c[1] != "F" else [c])
-    ]
+    asked: list[Command] = []
+    for now, way, sector, n in commands:
+        if way != "F":
+            asked.append((now, way.lower(), sector, n))  # the question to the copy
+        asked.append((now, way, sector, n))
     rows, places_asked = tool(f, 9000, asked)
     kept = [row for row, c in zip(rows, asked, strict=True) if c[1] in "RWF"]
     assert (kept, places_asked) == (plain, places)
@@ -312,7 +317,7 @@ def amplification(block_pages: int, filled: int, spare_percent: int) -> tuple[fl
     chance = random.Random(spare_percent)
     commands = [(0, "W", 8 * chance.randrange(pages), 8) for _ in range(10 * pages)]
     rows, _ = tool(f, 8 * pages, commands, "check=100000")
-    first, last = rows[5 * pages], rows[-1]
+    first, last = rows[5 * pages], rows[-1]  # the second half is measured
     measured = 1 + (last.moved - first.moved) / (last.written - first.written)
     spare = -(-filled * spare_percent // 100)
     return measured, desnoyers(block_pages, filled, filled + spare - 1)  # one is the reserve

@@ -79,13 +79,14 @@ def table() -> dict[Path, Symbols]:
 
 
 def test_calls_between_rooms_go_down_only(table: dict[Path, Symbols]) -> None:
+    """An object uses a name that it does not define; the room that defines it must not be above."""
     home = {name: path for path, s in table.items() for name in s.defined}
-    wrong = [
-        f"{path.parent.name}/{stem(path)} uses {name} of {home[name].parent.name}/"
-        for path, s in table.items()
-        for name in sorted(s.undefined & home.keys())
-        if depth(home[name]) < depth(path)
-    ]
+    wrong = []
+    for path, symbols in table.items():
+        for name in sorted(symbols.undefined & home.keys()):
+            if depth(home[name]) < depth(path):
+                room = home[name].parent.name
+                wrong.append(f"{path.parent.name}/{stem(path)} uses {name} of {room}/")
     assert not wrong, "\n".join(wrong)
 
 
@@ -105,6 +106,8 @@ DRIVE_H = "kernel/disk/drive.h"
 
 
 def test_the_drives_use_nothing_of_the_kernel_but_their_boundary() -> None:
+    """An object of the drives uses what drives define, and the linker's marks around the tables of
+    drives. A source includes drive.h, which is the boundary, and headers of drives."""
     assert {"drive", "flash", "rz58"} <= {stem(path) for path in OF_DRIVES}
     theirs = set().union(*(read_symbols(path).defined for path in OF_DRIVES))
     for path in OF_DRIVES:

@@ -132,7 +132,7 @@ def test_every_block_size_and_image_size_passes_e2fsck(
     tmp_path: Path, block: str, size: str
 ) -> None:
     if block == "8K" and size == "700K":
-        size = "704K"
+        size = "704K"  # a size must be whole blocks
     path = mkfs(tmp_path / "i", "-b", block, "-s", size, "-L", "label", "-m", "5")
     fields = summary(path)
     assert fields["Block size"] == str(int(block[0]) * 1024)
@@ -159,6 +159,7 @@ def test_modes_come_from_the_x_bit_and_the_owner_is_root(tmp_path: Path, folder:
 
 
 def test_symbolic_links_keep_their_targets_of_every_length(tmp_path: Path, folder: Path) -> None:
+    """A target of up to 59 characters is in the inode ("fast"), a longer one in a block."""
     path = mkfs(tmp_path / "i", "-b", "1K", "-d", folder)
     assert 'Fast link dest: "sub/deep"' in inode(path, "/short")
     assert f'Fast link dest: "{"x" * 59}"' in inode(path, "/l59")
@@ -168,6 +169,8 @@ def test_symbolic_links_keep_their_targets_of_every_length(tmp_path: Path, folde
 
 @pytest.mark.parametrize("block", ["1K", "4K"])
 def test_a_directory_holds_ten_thousand_names(tmp_path: Path, block: str) -> None:
+    """The names are made in an order that is not the alphabet's: 7919 and 10,000 have no common
+    divisor, so each of 10,000 numbers occurs once."""
     top = tmp_path / "folder"
     (top / "many").mkdir(parents=True)
     names = [f"name-{k * 7919 % 10_000}" for k in range(10_000)]
@@ -184,6 +187,7 @@ def test_a_subdirectory_goes_where_its_parent_is_and_top_ones_spread(tmp_path: P
         (top / f"d{k}" / "below").mkdir(parents=True)
         (top / f"d{k}" / "below" / "file").write_bytes(b"." * 50_000)
     path = mkfs(tmp_path / "i", "-g", "16M", "-s", "80M", "-d", top)
+    # The groups, of 4096 blocks, in which each top directory and what is below it begin.
     groups = [
         {file_blocks(path, f"/d{k}{p}")[0] // 4096 for p in ("", "/below", "/below/file")}
         for k in range(4)
@@ -210,6 +214,8 @@ def test_far_indirect_blocks_and_what_they_point_to_begin_in_another_group(tmp_p
     path = mkfs(tmp_path / "i", *FAR, "--file", "/small=96K", "--file", "/f=17M", "--at", "/f=2")
     image.check_image(path)
     blocks = file_blocks(path, "/f")
+    # 12 direct blocks; a pointer block and the 2048 that it points to; two more pointer blocks and
+    # the rest.
     direct, first, second = blocks[:12], blocks[12:2061], blocks[2061:]
     starts = [run[0] // 2048 for run in (direct, first, second)]
     # Groups of 2048 blocks: the file begins in group 2, as --at says.
@@ -341,6 +347,7 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path, folder: Path) -> No
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_a_file_begins_where_asked(tmp_path: Path, block: str) -> None:
+    """--at gives a file's group, and the block in it."""
     options = ["-b", block, "-g", "4M", "-s", "32M", "--file", "/a=1M", "--file", "/b=1M"]
     path = mkfs(tmp_path / "i", *options, "--at", "/a=5:200", "--at", "/b=2")
     group_blocks = int(summary(path)["Blocks per group"])

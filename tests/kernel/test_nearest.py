@@ -70,16 +70,18 @@ def test_the_best_threshold_of_the_formula_is_the_one_that_is_measured_best(driv
     """The threshold is how many sectors of a track are left free when writing goes on with another
     track. The cost of a write is its share of that switch and its mean time to a free sector."""
     row, _ = measure(drive, 0, 1, 1, 1)
-    n, s = row["sectors"], row["switch"]
-    best = wang.best_threshold(n, s)
+    n, switch = row["sectors"], row["switch"]  # the time of a switch in sectors
+    best = wang.best_threshold(n, switch)
 
     def cost(left: int) -> float:
-        return s / (n - left) + measure(drive, "fill", left, 400, 1)[1]
+        """Return the cost of a write, in sectors, if `left` sectors of a track are left free."""
+        return switch / (n - left) + measure(drive, "fill", left, 400, 1)[1]
 
     assert cost(best) < cost(best // 2) and cost(best) < cost((best + n) // 2)
 
 
 def test_a_threshold_of_all_sectors_of_a_track_is_refused():
+    """left_sectors: how many of a track's 72 sectors are left free. A switch is rounded up to 8."""
     parameters = {"sectors": 72, "tracks": 19, "switch_sectors": 7.7, "used_share": 0.5}
     system = System({}, {}, "hp97560")
     told = wang.predict(system, parameters | {"left_sectors": 7})
@@ -90,12 +92,13 @@ def test_a_threshold_of_all_sectors_of_a_track_is_refused():
 
 
 def test_the_formulas_by_hand():
+    """mean_... and exact_... give how many sectors pass, on average, before a free one comes. p is
+    the share of free sectors. best_threshold gives how many of a track to leave free."""
     assert wang.mean_track_sectors(0.5, 2) == 0.5  # one of two is free: at once, or after one
     assert wang.mean_track_sectors(1, 72) == 0
     assert wang.mean_cylinder_sectors(0.5, 1, 9) == pytest.approx(1)  # a geometric mean (1 - p) / p
-    assert wang.mean_cylinder_sectors(0.5, 2, 0) == pytest.approx(
-        1 / 3
-    )  # p is 3/4 for both tracks together
+    # p is 3/4 for both tracks together
+    assert wang.mean_cylinder_sectors(0.5, 2, 0) == pytest.approx(1 / 3)
     assert wang.mean_passed_sectors(4, 1) == pytest.approx(1 / 4)
     assert wang.mean_fill_sectors(3, 2, 1) == pytest.approx((2 + 1 / 3 + 0) / 2)
     # The first write passes nothing, the second 1/3 of a sector, the third one.

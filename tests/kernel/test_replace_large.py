@@ -22,8 +22,8 @@ APART = {"wtinylfu": 0.001}
 
 @cache
 def large(size: int, uses: int) -> tuple[int, ...]:
-    """Return a trace for a cache of this many blocks: 4 of 10 uses go round in 3/4 as many blocks,
-    4 are of popular blocks, and 2 of a scan."""
+    """Return a trace for a cache of `size` blocks: 4 of 10 uses go round in 3/4 as many blocks, 4
+    are of popular blocks (of two random numbers the smaller is taken), and 2 of a scan."""
     random = splitmix64(size)
     blocks = []
     for i in range(uses):

@@ -50,7 +50,9 @@ class Attempt:
     lab: Lab = ELEVATOR
 
     def files(self) -> dict[str, str]:
-        """Return the files of the changed solution, by their paths."""
+        """Return the files of the changed solution, by their paths: `old` is replaced by `new`, and
+        `after` is added at the end of the same file. Text in `before` goes before clook's table,
+        and clook is not registered then."""
         files = tree.solution_files(self.lab)
         file = next(name for name, text in files.items() if not self.old or self.old in text)
         assert not self.old or files[file].count(self.old) == 1
@@ -207,7 +209,7 @@ def test_the_fields_of_a_table_are_those_of_the_header() -> None:
     assert fields["kind"].offset == 0 and fields["write.keeps"].size == 1
     assert not fields["write.keeps"].hook and fields["write.decide"].hook
     of_write = [f for name, f in fields.items() if "." not in name or name.startswith("write.")]
-    places = [at for f in of_write for at in range(f.offset, f.offset + f.size)]
+    places = [at for f in of_write for at in range(f.offset, f.offset + f.size)]  # of each byte
     assert len(places) == len(set(places)) and max(places) < size
 
 
@@ -250,22 +252,26 @@ def policies_in(kernel: Path) -> set[str]:
 
 
 def test_a_graded_kernel_has_no_policy_that_does_a_students_work(tmp_path: Path) -> None:
+    """The kernel of the lab `open` has the student's policy, own.c, and policies of other kinds,
+    but no other policy of the kinds that the student writes. Files are told by their names, and a
+    name may occur in several kinds."""
     kernel = tree.build_kernel(tmp_path, OPEN, tree.solution_files(OPEN))
-    others = {path.name for kind in OPEN.kinds for path in TREE.glob(f"policies/{kind}/*.c")}
-    shared = {path.name for path in TREE.glob("policies/replace/*.c")}
+    ready_made = {path.name for kind in OPEN.kinds for path in TREE.glob(f"policies/{kind}/*.c")}
+    replace = {path.name for path in TREE.glob("policies/replace/*.c")}
     found = policies_in(kernel)
-    assert "own.c" in found and shared <= found
+    assert "own.c" in found and replace <= found
     elsewhere = {
         path.name for path in TREE.glob("policies/*/*.c") if path.parent.name not in OPEN.kinds
     }
-    assert not found & (others - elsewhere)
-    assert found & others <= elsewhere
+    assert found & ready_made <= elsewhere
 
 
 @pytest.mark.parametrize(
     "of", [one for one in lab.load_labs() if one.kinds], ids=lambda one: one.name
 )
 def test_a_lab_has_the_policies_of_a_kind_that_its_machines_need(of: Lab) -> None:
+    """The policies that a lab's kernel is built without are of the kinds that the student writes.
+    They are neither the student's files nor policies that the lab's machines use."""
     left_out = tree.find_unlinked_policies(of)
     assert left_out and not left_out & set(of.files)
     assert {path.split("/")[1] for path in left_out} == of.kinds

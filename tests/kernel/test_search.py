@@ -412,6 +412,7 @@ def test_an_interrupt_ends_the_search_with_what_was_covered(search: Path) -> Non
 
 
 def test_each_rule_has_mutants_and_each_reason_is_about_one() -> None:
+    """A mutant is a source with one change by a rule. mutants.toml gives reasons for some."""
     found = mutants.list_mutants()
     assert len(found) >= 40
     assert {mutant.rule for mutant in found} == set(mutants.RULES)
@@ -431,6 +432,8 @@ def test_the_page_counts_the_mutants_that_there_are() -> None:
 
 
 def test_no_configuration_reaches_a_statement_of_the_files_left_alone(search: Path) -> None:
+    """No mutant is made of these files, because no search could notice one. That holds while no
+    line of a function that the rules would change is ever executed in a search."""
     capped = [replace(c, states=mutants.STATES) for c in mutants.CONFIGURATIONS]
     covered = " ".join(searcher.run_search(c).values["covered"] for c in capped)
     reached = {(p.file, p.line) for p in coverage.find_places(covered) if p.reached}

@@ -162,7 +162,8 @@ THRESHOLD, RANGE_S, AGE_S = 6, 10, 60
 
 
 def scan(ages: list[int], range_s: int) -> list[int]:
-    """Return the new ages of blocks, oldest first: the nearest with room, else the emptiest."""
+    """Return the new ages of blocks in s, oldest first. Each block may become up to range_s older.
+    It gets the nearest age with fewer than THRESHOLD blocks, or else the age with the fewest."""
     count: Counter[int] = Counter()
     new = []
     for age in ages:

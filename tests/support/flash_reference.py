@@ -94,8 +94,9 @@ class Die:
         self.closed = len(block.places) == self.f.block
 
     def victim(self) -> int:
-        """Return the block to clean, by exact fractions; of equal ones the first."""
-        can = [
+        """Return the block to clean; of equally good ones the first. Under cost-benefit, that is
+        the one with the highest gain per page in use, which is compared without divisions."""
+        can = [  # blocks with garbage
             b
             for b, block in enumerate(self.blocks)
             if b not in self.erased and block.used < self.f.block
@@ -246,10 +247,12 @@ class Drive:
         return come_ns
 
     def program_page(self, page: int, from_ns: int) -> tuple[int, int]:
-        """Return when the page begins to cross the bus, and when it is programmed."""
+        """Program a page, on its die, when its data may come from from_ns on. The die cleans first
+        if it has no room. Returns when the page begins to cross the channel, and when it is
+        programmed."""
         die = self.dies[page % self.ndies]
         moved, erased = die.make_room()
-        moves = -(-moved // self.f.planes)
+        moves = -(-moved // self.f.planes)  # rounded up: a move takes a page of each plane
         clean_ns = moves * (self.f.read_ns + self.f.program_ns) + erased * self.f.erase_ns
         die.write(page)
         row = die.row(die.place(page))
@@ -291,13 +294,14 @@ class Drive:
         return self.host_ns
 
     def serve(self, now_ns: int, write: bool, sector: int, sectors: int) -> int:
-        """Do a command that comes at now_ns. Returns when it is done."""
+        """Do a command that comes at now_ns. Returns when it is done. host_ns: from when on the bus
+        to the host is free."""
         ready_ns = max(now_ns, self.free_ns) + self.f.service_ns
         self.now_ns, done_ns = ready_ns, ready_ns
         self.host_ns = max(self.host_ns, ready_ns)
         size, end = self.f.page_sectors, sector + sectors
         for page in range(sector // size, -(-end // size)):
-            n = min(end, (page + 1) * size) - max(sector, page * size)
+            n = min(end, (page + 1) * size) - max(sector, page * size)  # sectors of this page
             if write:
                 done_ns = max(done_ns, self.write_page(page, n))
                 continue

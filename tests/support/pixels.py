@@ -39,21 +39,23 @@ def decoded(png: bytes) -> np.ndarray:
     assert (depth, kind) in ((8, RGB), (8, RGBA)), "this is another form of PNG"
     each = 3 if kind == RGB else 4
     data = zlib.decompress(b"".join(part for name, part in found if name == b"IDAT"))
+    # A row has the number of its filter, then its bytes. A filter has subtracted, from each byte,
+    # what it guessed by the bytes to the left, above, and above to the left; they are added again.
     above, rows = [0] * (width * each), []
     for at in range(0, len(data), width * each + 1):
-        way, row = data[at], list(data[at + 1 : at + 1 + width * each])
-        for i in range(len(row)) if way else ():
+        used, row = data[at], list(data[at + 1 : at + 1 + width * each])
+        for i in range(len(row)) if used else ():
             left, corner = (row[i - each], above[i - each]) if i >= each else (0, 0)
             up = above[i]
-            row[i] += (0, left, up, (left + up) // 2, nearest(left, up, corner))[way]
-            row[i] &= 255
+            guess = (0, left, up, (left + up) // 2, nearest(left, up, corner))[used]
+            row[i] = (row[i] + guess) & 255
         rows.append(row)
         above = row
     picture = np.array(rows, float).reshape(height, width, each)
     if kind == RGB:
         return picture
-    share = picture[:, :, 3:] / 255
-    return picture[:, :, :3] * share + 255 * (1 - share)
+    opacity = picture[:, :, 3:] / 255
+    return picture[:, :, :3] * opacity + 255 * (1 - opacity)
 
 
 def compare(picture: np.ndarray, path: Path, most: float, out: Path) -> None:

@@ -469,7 +469,7 @@ def wtinylfu(trace: Sequence[int], size: int) -> int:
             window[block] = None
         most = max(most, len(window) + len(probation) + len(protected))
         counts.use(block, 10 * most)
-        window_size = max(1, most // 100)
+        window_size = max(1, most // 100)  # 1 % of the cache; of the main part 80 % are protected
         shorten(window, window_size)
         shorten(protected, (most - window_size) * 80 // 100)
     return hits
@@ -491,7 +491,7 @@ def caffeine_wtinylfu(trace: Sequence[int], size: int) -> int:
     for block in trace:
         counts[block] += 1
         sampled += 1
-        if sampled == 10 * size:
+        if sampled == 10 * size:  # all counts are halved now and then, so old uses weigh less
             counts = Counter({name: count // 2 for name, count in counts.items()})
             sampled //= 2
         if block in window or block in protected:
@@ -510,6 +510,7 @@ def caffeine_wtinylfu(trace: Sequence[int], size: int) -> int:
             continue
         candidate = window.popitem(last=False)[0]
         probation[candidate] = None
+        # The cache is full: of the window's victim and the main part's, the one used less goes.
         if len(window) + len(probation) + len(protected) > size:
             other = next(iter(probation))
             del probation[other if counts[candidate] > counts[other] else candidate]
@@ -706,10 +707,12 @@ def mglru(trace: Sequence[int], size: int) -> int:
         """Return the tiers whose blocks come back twice as often as those of tier 0: the first
         such one, and all above it."""
         sums = [(a + c, b + d) for (a, b), (c, d) in zip(now, past, strict=True)]
-        base, of = sums[0]
+        base, base_of = sums[0]
         for tier in (1, 2, 3):
             again, total = sums[tier]
-            if again >= 8 and again * (of + 8) > 2 * (base + 1) * total:
+            # again / total > 2 * (base + 1) / (base_of + 8), without divisions; 1 and 8 keep few
+            # blocks of tier 0 from deciding
+            if again >= 8 and again * (base_of + 8) > 2 * (base + 1) * total:
                 return list(range(tier, 4))
         return []
 

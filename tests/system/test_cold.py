@@ -78,10 +78,11 @@ def test_a_drive_whose_cache_adapts_is_divided_when_the_files_are_open_before_th
 
 
 def test_a_runs_reads_wait_for_the_drive_and_end_with_the_last_process(cold):
+    """Four runs read three files of 64 KiB each, by one call a file."""
     row, _, _ = cold("name=x pool=6 files=3 bs=64k runs=4 seed=5", "6:64K")
     assert row["job"] == "x" and row["files"] == 3 and row["size"] == 64 << 10
     assert sum(n for _, n in row["histogram"]) == 3 * 4
-    assert row["response_ns"]["min"] > 7_000_000  # no read has found anything
+    assert row["response_ns"]["min"] > 7_000_000  # no read has found its data in a cache
     assert row["response_ns"]["max"] <= row["run_ns"]["max"]
     assert row["request_ns"] == pytest.approx(row["run_ns"]["mean"], rel=1e-6)
     rate = 3 * 65536 * 1e9 / row["run_ns"]["mean"]  # bytes of three files, a second
@@ -128,6 +129,7 @@ def test_the_model_of_a_reader_makes_the_kernels_commands(cold, policy: str, kb:
     than 96 KB has an indirect block, which is read, too."""
 
     def commands(size: int, call: int) -> int:
+        """Return how many commands the kernel makes for a file of `size` KB read by `call` KB."""
         return cold(f"bs={call}k", f"1:{size}K", f"prefetch={policy}")[1]
 
     file = File(kb, bs, 8, far=True, cluster_kb=64, work=0)

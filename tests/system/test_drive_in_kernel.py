@@ -26,8 +26,9 @@ def test_a_disk_larger_than_its_drive_is_refused(run_script: Run) -> None:
 def test_a_disk_may_be_a_part_of_a_drive(
     run_script: Run, drive: str, cylinders: int, sectors: int
 ) -> None:
-    """A disk with as many sectors as the part has boots, and one with a sector more is refused. For
-    cheetah4lp only the latter is tried: 0 stands for a number that is not known."""
+    """A disk with as many sectors as the part (the first cylinders) has boots, and one with a
+    sector more is refused. For cheetah4lp `sectors` is 0, because its number is not known; so only
+    a disk of one sector is tried."""
     args = f"disk1.drive={drive} drive_cylinders={cylinders}"
     for size in filter(None, (sectors, sectors + 1)):
         disk = Disk(drive=f"driver=null-co,size={512 * size}")

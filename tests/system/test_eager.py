@@ -38,6 +38,8 @@ def measure(drive: str, how: str, used: int) -> dict[str, float]:
 
 @pytest.mark.parametrize("drive", PART)
 def test_eager_writing_rises_gently_and_stays_below_update_in_place(drive: str):
+    """The fuller the drive, the longer a write takes: from 30 to 90 % by less than two rotations.
+    At each fullness it takes less than an update in place."""
     eager = [measure(drive, "eager", used)["us"] for used in USED]
     in_place = [measure(drive, "inplace", used)["us"] for used in USED]
     assert eager == sorted(eager)

@@ -171,6 +171,8 @@ def test_a_closed_loop_starts_an_io_when_the_last_is_done_and_thought_about(lab:
 
 
 def test_a_closed_loop_may_think_after_several_ios_only(lab: Lab) -> None:
+    """The job thinks for 1 s after each four reads. A gap is the ns from a read's end to the begin
+    of the next one."""
     words = "thinktime_us=1000000 thinktime_blocks=4"
     run = lab(f"iogen rw=randread filename=/data nr=10 {words} log=/log")
     log = run.log()
@@ -210,7 +212,8 @@ def test_poisson_gaps_are_the_logarithms_of_the_stated_generator(lab: Lab) -> No
     starts = [job["start_ns"], *(io[0] for io in run.log())]
     numbers = stream(1, 0, WHEN)
     for before, start in pairwise(starts):
-        gap_ns = -math.log((next(numbers) | 1) / 2**64) * 1e9 / 25
+        uniform = (next(numbers) | 1) / 2**64  # never 0, of which there is no logarithm
+        gap_ns = -math.log(uniform) * 1e9 / 25
         assert abs(start - before - gap_ns) < 3
     assert 0.8 < job["elapsed_ns"] / (300 / 25 * 1e9) < 1.2
 
@@ -221,8 +224,9 @@ def test_an_open_loop_that_is_late_leaves_nothing_out_and_counts_the_wait(lab: L
     run = lab("iogen bs=512 rw=randread filename=/dev/disk0 nr=100 rate_iops=200 log=/log")
     (job,) = run.jobs()
     assert job["ios"] == 100
-    for k, (_, response, *_) in enumerate(run.log()):
-        assert abs(response - (10 + 5 * k) * 1_000_000) < 500_000 * (k + 1)
+    for k, (_, response_ns, *_) in enumerate(run.log()):
+        expected_ns = (10 + 5 * k) * 1_000_000
+        assert abs(response_ns - expected_ns) < 500_000 * (k + 1)
     assert job["late_ns"] > 99 * 5_000_000
 
 
@@ -421,14 +425,15 @@ def test_for_people_the_same_figures_are_a_few_lines_of_text(lab: Lab) -> None:
         for name, key in (("mean", "mean"), ("longest", "max")):
             assert told[name] == pytest.approx(job[what][key] / 1e6, rel=0.01, abs=0.001)
         assert told["median"] <= told["p99"] <= told["longest"]
+    # The histogram has bins of (lowest ns, count), each a part in 128 wide. The median is in the
+    # first bin with which half of all responses are counted.
     total = sum(count for _, count in job["histogram"])
-    ranks = accumulate(count for _, count in job["histogram"])
-    # The median is in this bin of the histogram.
+    counted = accumulate(count for _, count in job["histogram"])
     low_ns = next(
-        low for (low, _), n in zip(job["histogram"], ranks, strict=True) if 2 * n >= total
+        low for (low, _), n in zip(job["histogram"], counted, strict=True) if 2 * n >= total
     )
-    median = float(re.search(r"median (\S+)", responses)[1])
-    assert low_ns / 1e6 - 0.001 <= median <= low_ns * 129 / 128 / 1e6 + 0.01
+    median_ms = float(re.search(r"median (\S+)", responses)[1])
+    assert low_ns / 1e6 - 0.001 <= median_ms <= low_ns * 129 / 128 / 1e6 + 0.01
     run = lab("iogen output=text rw=write filename=/dev/disk0 nr=5", status=1)
     assert ", 5 failed\n" in run.console
 

@@ -91,7 +91,8 @@ def test_the_tables_are_read():
 
 def test_its_files_are_those_of_the_measured_build(make_image: MakeImage):
     """The sources, headers, objects and archives have the measured sizes, scaled. No temporary file
-    is left, and the program has no hole."""
+    is left, and the program has no hole. A row of SOURCES has a file's sizes as source, expanded,
+    as assembly and as object."""
     disk, row = build(make_image, "seed=3 work=1")
     found = files(disk)
     assert sizes(found, ".c") == sorted(scaled(row[0]) for row in SOURCES)
@@ -112,10 +113,12 @@ def test_its_files_are_those_of_the_measured_build(make_image: MakeImage):
 
 
 def test_a_program_without_debug_symbols_is_smaller_and_has_no_hole(make_image: MakeImage):
+    """program=35 leaves 35 % of the linked program, as stripping it would. It has no hole: all its
+    bytes have blocks."""
     (whole, row), (stripped, less) = (
         build(make_image, f"seed=3 work=1 program={percent}") for percent in (100, 35)
     )
-    full, part = (files(disk)["/program"] for disk in (whole, stripped))
+    full, part = (files(disk)["/program"] for disk in (whole, stripped))  # bytes
     assert part == pytest.approx(0.35 * full, rel=0.01)
     assert row["object_bytes"] == less["object_bytes"], "the objects are the same"
     blocks = re.search(r"Blockcount: (\d+)", image.debugfs(stripped, "stat /program"))[1]
@@ -135,6 +138,7 @@ def test_freed_blocks_that_stay_dirty_change_no_file(make_image: MakeImage):
 
 
 def test_the_same_seed_is_the_same_build_and_another_one_has_another_order(make_image: MakeImage):
+    """The order of the sources is drawn by the seed, so sizes by name differ with it."""
     disks = [build(make_image, f"seed={seed} work=1")[0] for seed in (1, 1, 2)]
     assert disks[0].read_bytes() == disks[1].read_bytes()
     order = [[files(disk)[f"folder0/{name}"] for name in ("s0.c", "s0.o")] for disk in disks]
@@ -142,6 +146,7 @@ def test_the_same_seed_is_the_same_build_and_another_one_has_another_order(make_
 
 
 def test_calls_are_no_larger_than_the_buffer(make_image: MakeImage):
+    """The same bytes are written with a buffer of 8192 and of 512 bytes."""
     (_, large), (_, small) = (build(make_image, f"buffer={n} work=0") for n in (8192, 512))
     assert large["written_bytes"] == small["written_bytes"]
     assert small["written_bytes"] / small["writes"] <= 512
@@ -154,8 +159,8 @@ def test_it_computes_so_many_instructions_for_each_us_that_was_measured(make_ima
     and the linker were measured to take."""
     (_, idle), (_, busy) = (build(make_image, f"work={work}") for work in (0, 1000))
     us = sum(sum(row[4:7]) for row in SOURCES)  # cpp, cc and as
-    us += sum(archives()) * ARCHIVE_US / 10**6
-    us += sum(scaled(row[3]) for row in SOURCES) * LINK_US / 10**6
+    us += sum(archives()) * ARCHIVE_US / 10**6  # the bytes of archives, by the time for each MB
+    us += sum(scaled(row[3]) for row in SOURCES) * LINK_US / 10**6  # and of objects
     took_ns = busy["elapsed_ns"] - idle["elapsed_ns"]
     assert took_ns == pytest.approx(us * 1000 * INSTRUCTION_NS, rel=0.02)
 

@@ -59,6 +59,8 @@ def run(folder: Path, plan: Plan) -> tuple[list[str], list[Frame], list[int]]:
 
 
 def test_both_consoles_are_on_one_axis_of_time(tmp_path: Path) -> None:
+    """Machine 1 is the server, machine 2 the client. Both consoles' lines come in the order of
+    their times."""
     lines, _, statuses = run(tmp_path / "run", build_plan(SERVER, CLIENT))
     assert statuses == [0, 0]
     words = [line.split(maxsplit=2) for line in lines]  # time, machine, text
@@ -209,6 +211,7 @@ def test_the_command_has_twins_run_if_it_is_asked_to() -> None:
 
 
 def test_four_machines_are_on_one_link(tmp_path: Path) -> None:
+    """The fourth machine pings the other three. A second run has the same lines and frames."""
     asks = "; ".join(f"ping -c 1 10.0.0.{n}" for n in (1, 2, 3))
     waits = "sleep 5"
     lines, frames, statuses = run(tmp_path / "run", build_plan(waits, waits, waits, asks))

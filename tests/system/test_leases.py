@@ -45,7 +45,8 @@ class Said(NamedTuple):
 def run(
     folder: Path, *scripts: str, link: Link | None = None, args: str = "update=none"
 ) -> list[list[Said]]:
-    """Run a network. Returns what each machine printed."""
+    """Run a network with a machine for each script. Returns the lines that each machine printed,
+    with their times."""
     lines: list[Line] = []
     plan = Plan(scripts, (args,) * len(scripts), link or Link())
     assert run_network(plan, folder, lines.append) == [0] * len(scripts)
@@ -89,8 +90,9 @@ def test_an_open_makes_no_call_while_the_lease_lasts(tmp_path: Path) -> None:
 def test_a_dead_client_is_waited_for_until_its_lease_is_over(
     tmp_path: Path, has: str, wants: str, wait_s: int
 ) -> None:
-    """A client that has a lease dies (poweroff -n). Another client's conflicting lease is granted
-    when the dead one's lease is over, and not before."""
+    """A client takes a lease by the command `has`, and dies (poweroff -n). Another client asks for
+    a conflicting lease by the command `wants`, and gets it when the dead one's lease is over,
+    wait_s after it was granted, and not before."""
     first = MOUNT + f"{has}; echo has; poweroff -n"
     second = MOUNT + f"sleep 5; echo asks; {wants}; echo end"
     said = run(tmp_path, SERVE + "sleep 90; grep nfs /dev/stat", first, second)
@@ -134,8 +136,9 @@ def test_a_lease_that_lasts_is_used_though_the_server_is_silent(tmp_path: Path) 
 
 
 def test_what_is_dirty_is_written_when_the_lease_cannot_be_renewed(tmp_path: Path) -> None:
-    """The server is silent when the lease is to be renewed. After its start it grants nothing
-    until all leases are over, but takes WRITEs."""
+    """The server is stopped when the first client has to renew its lease, and starts again later.
+    After that it grants no lease until all old ones are over (GRACE_S), but takes WRITEs. So the
+    first client's new contents are on the server, and the second client reads them then."""
     server = SERVE + "sleep 10; " + STOP + "sleep 40; nfsd /x & sleep 25; cat /x/f; sleep 90"
     first = MOUNT + "echo new > /mnt/f; sleep 120"
     second = MOUNT + "sleep 50; cat /mnt/f; echo end"
@@ -146,6 +149,7 @@ def test_what_is_dirty_is_written_when_the_lease_cannot_be_renewed(tmp_path: Pat
 
 
 def test_a_server_that_never_granted_a_lease_waits_for_none(tmp_path: Path) -> None:
+    """The server is started again after 11 s. A client that mounts later need not wait GRACE_S."""
     server = SERVE + "sleep 10; " + STOP + "sleep 1; nfsd /x & sleep 60"
     said = run(tmp_path, server, MOUNT.replace("sleep 1", "sleep 15") + "cat /mnt/f")[1]
     assert texts(said) == ["old"] and said[-1].at_s < 20
@@ -308,6 +312,8 @@ def test_one_process_that_serves_is_enough(disk: Path) -> None:
 
 
 def test_no_lease_is_granted_when_the_table_is_full(disk: Path) -> None:
+    """The 513th lease has a term of 0 ms, so it is none. The leases of the table still count: when
+    another client asks for one of its files, the holder is notified."""
     with boot_server(disk) as (_machine, client), holders(client, 2) as (a, b):
         root = client.mount("/")
         files = [client.create(root, f"{number}") for number in range(513)]  # the table has 512

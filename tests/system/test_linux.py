@@ -46,12 +46,13 @@ ENTRIES = [
 
 
 def read_back(data: bytes) -> Iterator[tuple[cpio.Entry, list[int]]]:
-    """Yield each entry of an archive, and the fields of its header."""
+    """Yield each entry of a cpio archive, and the 13 fields of its header: after a magic of 6
+    bytes, each is a number in 8 hexadecimal digits."""
     at = 0
     while True:
         assert at % 4 == 0 and data[at : at + 6] == b"070701"  # the magic; all parts are aligned
         fields = [int(data[at + 6 + 8 * i : at + 14 + 8 * i], 16) for i in range(13)]
-        size, length = fields[6], fields[11]
+        size, length = fields[6], fields[11]  # of the data, and of the name
         name = data[at + 110 : at + 110 + length]
         assert name.endswith(b"\0")
         start = (at + 110 + length + 3) & ~3  # of the data, behind the header of 110 bytes
@@ -240,6 +241,7 @@ def test_a_module_that_is_not_there_is_named(kernel: Kernel) -> None:
 
 
 def test_init_finds_each_module_that_it_is_to_load() -> None:
+    """Modules are loaded in the order in which they are given: `b`, then `a`."""
     entries = {
         entry.path: entry for entry in linux.archive_entries({"b": b"1", "a": b"2"}, b"init")
     }
@@ -423,6 +425,7 @@ def test_what_the_guest_printed_is_read_in_the_notation_of_a_case() -> None:
 def test_writes_are_as_linux_if_they_are_as_many_at_most_a_second_apart(
     theirs: tuple[tuple[int, float], ...], same: bool
 ) -> None:
+    """A pair is a number of writes and when they came, in s. Linux is compared with our pairs."""
     assert as_linux.are_near(theirs, ((1, 5), (9, 30))) is same
 
 

@@ -198,17 +198,18 @@ def test_a_page_walk_changes_no_time_of_a_record(driver: Driver, tmp_path: Path)
 def is_changed_by_a_walk(word: int) -> bool:
     """True for a valid leaf of a page table, not yet accessed, or writable and not yet dirty."""
     valid, read, write, execute, accessed, dirty = (word >> bit & 1 for bit in (0, 1, 2, 3, 6, 7))
-    leaf = valid and (read or execute) and (read or not write) and not word >> 54 & 0x7F
+    reserved = word >> 54 & 0x7F
+    leaf = valid and (read or execute) and (read or not write) and not reserved
     return bool(leaf and (not accessed or (write and not dirty)))
 
 
 def test_no_instruction_of_a_call_has_the_form_of_a_page_tables_entry() -> None:
     """A page walk of QEMU's could change an instruction that has this form. Instructions that run
-    only at boot may have it."""
+    only at boot may have it. An entry is an aligned word of 8 bytes: two instructions or more."""
     kernel = elf.read(KERNEL)
     boot = kernel.section(".boot")
-    ours = {s.name: s.value - boot.address for s in kernel.symbols if s.name in FROM_TO}
-    first, end = (ours[name] & -8 for name in FROM_TO)
+    places = {s.name: s.value - boot.address for s in kernel.symbols if s.name in FROM_TO}
+    first, end = (places[name] & -8 for name in FROM_TO)
     words = struct.unpack_from(f"<{(end - first) // 8}Q", boot.data, first)
     assert not [hex(first + 8 * i) for i, word in enumerate(words) if is_changed_by_a_walk(word)]
     assert is_changed_by_a_walk(0x29700628023), "as `sb t1, 0(t0)` and `auipc t0, 0`"
@@ -314,7 +315,7 @@ def test_every_pair_of_calls_in_each_order(in_spike: TrySpike, first: int) -> No
 @pytest.mark.parametrize("seed", range(RANDOM // (AT_ONCE * MOST)))
 def test_millions_of_random_calls(in_spike: TrySpike, seed: int) -> None:
     lists = [attempts.random_calls(seed * AT_ONCE + i, MOST) for i in range(AT_ONCE)]
-    setting = SETTINGS[seed % len(SETTINGS)]
+    setting = SETTINGS[seed % len(SETTINGS)]  # calls that set up the trace and the disks
     made = in_spike([*setting, LATE], *lists, seed=seed)
     assert sum(call.answer == 0 for call in made) > len(made) // 4, "many are right ones"
 

@@ -43,6 +43,7 @@ def test_users_do_the_same_tasks_each_time_and_tell_of_them_in_order(make_image:
 
 
 def test_tasks_leave_a_users_file_and_its_copy_as_large_as_they_were(make_image: MakeImage):
+    """Each of three users has a file of 40 KiB and a copy of 12 KiB, and no other file is left."""
     disk = make_image(rc=RUN.format(words="file_kb=40 copy_kb=12"))
     assert run_rc(Config((Disk(disk),), args=ARGS, lab=True)).status == 0
     for user in range(3):

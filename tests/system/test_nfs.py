@@ -188,6 +188,7 @@ def test_one_directory_is_served_until_its_processes_are_killed(tmp_path: Path) 
 def test_the_hosts_own_clients_are_answered(
     disk: Path, command: tuple[str, str], says: str
 ) -> None:
+    """command: showmount or rpcinfo, with its options; says: a pattern of a line that it prints."""
     program = shutil.which(command[0])
     if not program or os.geteuid():
         pytest.skip("needs showmount and rpcinfo, and root for the ports 111 and 2049")

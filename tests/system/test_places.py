@@ -227,6 +227,8 @@ def virtio(path: Path, queue_size: int) -> Disk:
 def test_no_file_changes_on_awkward_drives_and_virtio_disks(
     drive: str, queue_size: int, policy: str, awkward: Path, tmp_path: Path
 ) -> None:
+    """awkward: a kernel that also has drives with odd numbers of sectors and heads. queue_size: how
+    many pieces of commands the virtio disk takes at once."""
     disk = Logged.make(tmp_path / "disk", SCRIPT, beyond=1 << 20)
     machine = Config(
         (virtio(disk.path, queue_size),), lab=True, kernel=awkward, args=args(drive, policy)

@@ -126,16 +126,18 @@ def entries(log: Path) -> list[tuple[int, bytes] | None]:
 
 
 def cut(before: bytes, log: list[tuple[int, bytes] | None], n: int, rng: random.Random) -> bytes:
-    """Return a disk of which the power went after n entries. All writes before the last flush are
-    on the platters. Of those since, each may be there, whole or in part; rng draws which."""
+    """Return the disk after a power cut that came after n entries of the log. An entry is a write,
+    (place in bytes, data), or None for a flush. All writes before the last flush are on the disk.
+    Of those since, each may be there, whole or in part; rng draws which."""
     flushed = max((i for i in range(n) if log[i] is None), default=0)
     disk = bytearray(before)
     for i, write in enumerate(log[:n]):
         if write:
-            count = len(write[1]) // SECTOR
+            start, data = write
+            count = len(data) // SECTOR
             for sector in range(count) if i < flushed else list_written(count, rng):
                 at = sector * SECTOR
-                disk[write[0] + at : write[0] + at + SECTOR] = write[1][at : at + SECTOR]
+                disk[start + at : start + at + SECTOR] = data[at : at + SECTOR]
     return bytes(disk)
 
 

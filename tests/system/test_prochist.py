@@ -107,6 +107,7 @@ NAMES = ("queued", "read_response", "read_service", "write_response", "write_ser
 
 
 def test_quantiles_of_two_processes_at_once_are_within_1_percent_of_the_traces(run):
+    """check_quantiles holds each quantile of /dev/prochist against the same one of the trace."""
     parts, events = run
     rows = devtext.parse_processes(parts["prochist"])
     iogens = [pid for pid, (name, _) in rows.items() if name == "iogen"]
@@ -122,6 +123,7 @@ def test_quantiles_of_two_processes_at_once_are_within_1_percent_of_the_traces(r
 
 
 def test_the_disks_histograms_are_as_exact_and_the_sum_of_the_processes(run):
+    """The events of all processes together are those of None in exact_values()."""
     parts, events = run
     rows = devtext.parse_histograms(parts["hist"])
     by_process = devtext.parse_processes(parts["prochist"]).values()

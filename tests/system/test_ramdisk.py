@@ -239,8 +239,8 @@ def sparse(path: Path, size: int, pieces: dict[int, bytes]) -> Path:
 
 
 def test_images_come_into_memory_and_back_and_holes_stay_holes(tmp_path: Path) -> None:
-    """Two sparse images are loaded; the guest's memory has their bytes, and is sparse, too. What
-    changes there is saved once."""
+    """Two sparse images are loaded; the guest's memory has their bytes, and is sparse, too: holes
+    take no blocks of the host. What changes in memory is saved by the first save() only."""
     a = sparse(tmp_path / "a", 64 << 20, {0: b"begin", (64 << 20) - 3: b"end"})
     b = sparse(tmp_path / "b", 3 << 20, {1 << 20: b"middle"})
     with Guest("128M", (a, b)) as memory:
@@ -323,6 +323,7 @@ def verify_moves(tmp_path: Path, moves: list[Move], change: dict[int, bytes]) ->
     changed, by sector; empty if nothing."""
     disks = [sparse(tmp_path / name, 4 << 20, {1 << 20: b"here" * 1000}) for name in "ab"]
     with Guest("64M", tuple(disks), log=100) as memory:
+        # An entry of the log: the address, whose lowest bit says that it is a write; bytes.
         log = [
             (MEMORY_START + memory.places[m.disk][0] + m.sector * 512 | m.write, m.sectors * 512)
             for m in moves

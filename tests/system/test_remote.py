@@ -23,7 +23,8 @@ MOUNT = "mkdir /mnt; mount -t nfs 10.0.0.1:/x /mnt; "
 def run(
     folder: Path, *scripts: str, args: str = "", link: Link | None = None, block: str = "4K"
 ) -> tuple[list[list[str]], list[Frame]]:
-    """Run a network. Returns what each machine printed, without times, and all frames."""
+    """Run a network with a machine for each script. Returns the lines that each machine printed,
+    without times, and all frames."""
     folder.mkdir()
     lines: list[Line] = []
     plan = Plan(scripts, (args,) * len(scripts), link or Link(), block=block)
@@ -127,6 +128,8 @@ def test_fsync_reports_dirty_blocks_that_were_dropped_once(tmp_path: Path) -> No
 
 
 def test_what_cannot_be_mounted_is_named(tmp_path: Path) -> None:
+    """Six mounts fail, each with the reason, and a seventh has no directory to mount at. The last
+    command lists what is mounted: the root only."""
     client = (
         "mkdir /mnt; mount -t nfs 10.0.0.1:/none /mnt; mount -t nfs 10.0.0.1:99999:/ /mnt;"
         "mount -t nfs x:/x /mnt; mount -t ext9 disk1 /mnt; mount 10.0.0.1:/x /mnt;"

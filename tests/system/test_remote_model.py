@@ -94,7 +94,8 @@ def draw_trial(seed: int, slot_s: int, exact: bool) -> Trial:
         trial.allowed[f"{client}-{slot}"] = outputs
 
     def hold(client: int, slot: int, token: str, name: str) -> None:
-        """Have a client keep a small file open until the next slot's middle."""
+        """Have a client keep a small file open until the next slot's middle, while the other one
+        uses the file: appends to what the first client reads, or reads what it has written."""
         path, pause = f"/mnt/{name}", f"sleep {slot_s * 3 // 2}"
         if draw.random() < 0.5 and model.files[name]:
             first, *rest = model.files[name].splitlines()

@@ -25,7 +25,8 @@ def mount(consistency: str) -> str:
 
 
 def run(folder: Path, *scripts: str, twin: bool = False) -> list[list[str]]:
-    """Run a network. Returns what each machine printed, without times."""
+    """Run a network with a machine for each script, of three at most. Returns the lines that each
+    machine printed, without times and empty ones."""
     folder.mkdir(exist_ok=True)
     lines: list[Line] = []
     plan = Plan(scripts, ("",) * len(scripts), Link(), twin=engine.start_twin if twin else None)
@@ -107,6 +108,8 @@ def test_a_file_without_names_stays_until_its_last_close(
 
 @each_consistency
 def test_a_file_with_another_name_gets_no_hidden_one(tmp_path: Path, consistency: str) -> None:
+    """A file that a program has open is removed by one of its names. Its other name stays, so the
+    client need not keep it under a hidden name. That name is moved to itself and to /mnt/c."""
     client = mount(consistency) + (
         "ln /mnt/old /mnt/b; echo new > /mnt/g\n"
         "(rm /mnt/old; ls -a /mnt; cat; mv /mnt/b /mnt/b; cat /mnt/b; mv /mnt/b /mnt/c)"

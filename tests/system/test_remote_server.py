@@ -126,8 +126,9 @@ def test_an_exclusive_create_whose_reply_a_restart_loses_is_no_error(tmp_path: P
 
 
 def test_errors_of_the_server_are_errors_of_the_calls(tmp_path: Path) -> None:
-    """JUKEBOX means "try again later", so it is no error: the client repeats the call, with a new
-    number (xid)."""
+    """server.before is called before the server serves a procedure; the error that it returns is
+    the answer. JUKEBOX means "try again later", so the client repeats the call, with a new number
+    (xid), and the program sees no error."""
     server = Server()
     server.put("a", b"x" * 10_000)
     with boot_mounted(tmp_path, server) as machine:

@@ -245,6 +245,7 @@ def test_only_frames_for_the_host_pass_the_bridge() -> None:
         host.EVERYONE + bytes(58),
     ]
     with host.host_network(()) as bridge:
+        # On the machines' side each frame comes after its length.
         sent = [*others, ours, question]
         wire = b"".join(len(frame).to_bytes(4, "big") + frame for frame in sent)
         with socket.socket(fileno=os.dup(bridge.inherited[0])) as machines:

@@ -123,6 +123,8 @@ RING_PHYS = trace.MEMORY_START + 4096  # where memory_of puts the ring
 
 @pytest.mark.parametrize("written", [0, 5, 8, 9, 31])
 def test_a_trace_file_holds_the_ring_in_order_and_tells_what_was_lost(tmp_path, written):
+    """The ring has 8 records, so of more that are written the oldest are lost. Record i has i in
+    its fields."""
     memory = memory_of(tmp_path / "ram", 8, written)
     trace.save(memory, RING_PHYS, tmp_path / "run.trace")
     lost, events = trace.load(tmp_path / "run.trace")
@@ -148,6 +150,8 @@ def test_what_is_no_trace_file_is_refused(tmp_path):
 
 
 def test_events_are_a_sequence(tmp_path):
+    """A trace's events are read from its file only when they are used. Each way to take some of
+    them must give what the list of all gives."""
     trace.save(memory_of(tmp_path / "ram", 40, 40), RING_PHYS, tmp_path / "t")
     _, events = trace.load(tmp_path / "t")
     every = list(events)

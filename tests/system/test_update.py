@@ -57,6 +57,8 @@ def test_ipu_writes_each_block_when_it_is_of_age(lab: Lab) -> None:
 
 @pytest.mark.parametrize("scan_s", [1, 30])
 def test_aipu_writes_a_block_at_its_age_or_up_to_a_scan_later(lab: Lab, scan_s: int) -> None:
+    """Blocks are written at an age of 30 s, or when the next scan sees them. Their ages in s spread
+    over a whole scan."""
     youngest, oldest = ages_s(lab(f"aipu aipu.scan_ms={1000 * scan_s}"))
     assert 30 <= youngest < 30 + scan_s / 2 < oldest < 30 + scan_s + SLACK_S
 

@@ -142,6 +142,8 @@ def test_every_tunable_is_there_as_the_kernel_has_it() -> None:
 
 
 def test_every_policy_counter_and_histogram_is_there_as_the_kernel_has_it() -> None:
+    """The book's lists are read from the sources; the catalogue is what a built kernel registers.
+    A policy's counters are in the kernel by the policy's name and their own."""
     kernel = load_catalogue()
     for kind, names in kernel.policies.items():
         assert {p.name for p in inventory.list_policies() if p.kind == kind} == set(names)
@@ -404,14 +406,16 @@ def test_the_cells_of_a_paper_stand_beside_ours_in_its_tables(monkeypatch) -> No
 
 
 def test_charts_show_intervals() -> None:
+    """Bars, and lines along a variable: an interval makes another picture. A row without one has
+    its value as both ends."""
     row = {"arm": "PU", "at": {"age": 5}, "measured": {"read.max_ms": 9}}
     body = {"metrics": {"longest": "read.max_ms"}}
 
-    def drawn(more: dict, at: dict) -> str:
-        return charts.render_svg({"experiment": "e", "rows": [row | more]}, body | at, ["PU"])
+    def draw(more: dict, kind: dict) -> str:
+        return charts.render_svg({"experiment": "e", "rows": [row | more]}, body | kind, ["PU"])
 
-    for at in ({}, {"along": "age"}):
-        assert drawn({"interval": {"read.max_ms": [3, 12]}}, at) != drawn({}, at)
+    for kind in ({}, {"along": "age"}):
+        assert draw({"interval": {"read.max_ms": [3, 12]}}, kind) != draw({}, kind)
     [found] = charts.chart_rows({"experiment": "e", "rows": [row]}, {}, ["PU"], "read.max_ms")
     assert (found["low"], found["high"]) == (9, 9)
 
@@ -797,6 +801,7 @@ def test_a_full_book_measures_all_and_stops_only_where_it_must(
     made, builds = [], []
 
     def run(line: list[str]) -> SimpleNamespace:
+        """Note an experiment's name, and end as its command would."""
         name = json.loads(line[-1])["name"]
         made.append(name)
         return SimpleNamespace(returncode=statuses.get(name, 0))
@@ -808,5 +813,6 @@ def test_a_full_book_measures_all_and_stops_only_where_it_must(
     monkeypatch.setattr(build, "build_in_own_folder", lambda: builds.append("book"))
     status = command.make_book(full=True, jobs=1)
     assert (made, bool(builds)) == (measured.split(), built_)
+    # The worst status; a command that a signal n has killed (status -n) counts as 128 + n.
     assert status == max((n if n >= 0 else 128 - n for n in statuses.values()), default=0)
     assert says in capsys.readouterr().err

@@ -46,7 +46,8 @@ def brightness(colour: str) -> float:
     digits = "".join(2 * d for d in digits) if len(digits) == 3 else digits
     parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    weights = (0.2126, 0.7152, 0.0722)  # of red, green and blue
+    return sum(w * c for w, c in zip(weights, linear, strict=True))
 
 
 def contrast(one: str, other: str) -> float:
@@ -63,10 +64,12 @@ def test_the_contrast_is_that_of_the_standard() -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", STYLES)
 def test_all_text_can_be_read(kind: str, scheme: str) -> None:
-    of = schemes(STYLES[kind])[scheme]
+    """A pair is a text's colour and that of its background, by their names."""
+    colours = schemes(STYLES[kind])[scheme]
     pairs = [(name, "paper") for name in ON_PAPER] + [("ink", name) for name in INK_ON]
-    assert {pair: c for pair in pairs if (c := contrast(*map(of.get, pair))) < ENOUGH} == {}
-    assert contrast(of["mine"], of["paper"]) >= SEEN
+    contrasts = {pair: contrast(*(colours[name] for name in pair)) for pair in pairs}
+    assert {pair: c for pair, c in contrasts.items() if c < ENOUGH} == {}
+    assert contrast(colours["mine"], colours["paper"]) >= SEEN
 
 
 @pytest.mark.parametrize("kind", STYLES)

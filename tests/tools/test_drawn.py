@@ -76,6 +76,7 @@ def count_made(folder: Path, *options: str, **environment: str) -> tuple[dict[st
 
 
 def test_each_run_makes_a_share_and_the_word_decides_which(tmp_path: Path) -> None:
+    """MADE has how many tests of each function one run makes. Of test_kinds two are of kind `a`."""
     counts, names, shown = count_made(tmp_path, SLUICE_DRAW="a")
     assert counts == MADE
     assert sum(name.startswith("test_kinds[") and "a" in name[10:] for name in names) == 2

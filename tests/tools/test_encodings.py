@@ -43,23 +43,24 @@ def mode_of(call: ast.Call, name: str) -> str:
 
 
 def leaves_it_to_python(call: ast.Call) -> bool:
-    """True if a call moves text and does not say in which encoding."""
+    """True if a call moves text and does not say in which encoding. The function's name tells what
+    it moves; for x.f() the name is f, and `owner` is x."""
     named = {word.arg: word.value for word in call.keywords}
-    of = call.func.value if isinstance(call.func, ast.Attribute) else None
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    if "encoding" in named or None in named:
+    if "encoding" in named or None in named:  # None: by **words, which may have it
         return False
     if name in TEXTS:
         return len(call.args) <= TEXTS[name]
     if name in STARTS:
         return is_true(named.get("text")) or is_true(named.get("universal_newlines"))
-    if name not in MODES or (name == "open" and isinstance(of, ast.Name) and of.id in OTHERS):
+    if name not in MODES or (name == "open" and isinstance(owner, ast.Name) and owner.id in OTHERS):
         return False
     return "b" not in mode_of(call, name)
 
 
 def faults(source: bytes) -> Iterator[int]:
-    """Yield the lines of such calls."""
+    """Yield the lines of the calls that leave the encoding to Python."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and leaves_it_to_python(node):
             yield node.lineno

@@ -113,6 +113,8 @@ def test_a_folder_in_which_something_is_mounted_is_not_removed() -> None:
 def test_where_there_can_be_no_bare_system_one_line_says_why(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Two options that exclude each other, a user who is not root (1000), and root without the
+    program debootstrap."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert enter("dev", "fresh", "--full", "--newest") == 2
     assert "give either --full or --newest" in capsys.readouterr().err

@@ -107,9 +107,10 @@ def test_a_goal_does_its_work_where_nothing_is_built(goal: str, tmp_path: Path) 
     line = ["git", "init", "--quiet", str(clone)]
     subprocess.run(line, check=True)
     (tmp_path / "small.csv").write_text(TRACE + "\n")
-    places = {"FILE": str(tmp_path / "small.csv"), "OUT": str(tmp_path / "out")}
+    paths = {"FILE": str(tmp_path / "small.csv"), "OUT": str(tmp_path / "out")}
+    # The table's words have FILE and OUT where a path of this test belongs.
     words = [
-        re.sub(r"=(FILE|OUT)\b", lambda found: f"={places[found[1]]}", word) for word in GIVEN[goal]
+        re.sub(r"=(FILE|OUT)\b", lambda found: f"={paths[found[1]]}", word) for word in GIVEN[goal]
     ]
     done = make(clone, "SETUP=no", goal, *words, check=False)
     assert "Traceback" not in done.stdout, done.stdout[-3000:]

@@ -59,6 +59,8 @@ def test_the_simulators_report_is_read_by_the_names_of_policies() -> None:
 def test_a_difference_has_its_cause_or_is_marked(
     policy: str, judge: str, theirs: list[int | None], fields: list[str], met: set[str]
 ) -> None:
+    """A judge had `theirs` hits at two sizes of the cache, where we had 100. fields: what the table
+    shows of them; met: the letters of the causes, or `!`."""
     one = judged(policy, judge, theirs, [100, 155])
     assert command.judged_fields(one, policy, judge) == fields
     assert command.causes_met([one]) == met

@@ -91,6 +91,7 @@ def names_of(table: dict) -> set[str]:
 
 
 def test_each_variable_is_tried_or_is_free() -> None:
+    """Each variable that the Makefile says its goals take is misspelt by a test, or is in FREE."""
     lines = TAKES.findall((ROOT / "Makefile").read_text("utf-8"))
     taken = {name for line in lines for name in re.findall(r"\b([A-Z][A-Z0-9_]*)=", line)}
     free = {name for names in FREE.values() for name in names.split()}

@@ -116,8 +116,10 @@ def test_a_group_has_what_pyproject_asks_for_and_nothing_else(group: str) -> Non
 def test_each_pin_is_a_version_that_pyproject_allows() -> None:
     assert sorted(PROJECT["dependency-groups"]) == GROUPS
     assert {group for group in GROUPS if "run" in CONTAINS[group]} == {"run", *lock.ON_BASE}
-    everywhere = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
-    for text in (*everywhere, *(r for rows in PROJECT["dependency-groups"].values() for r in rows)):
+    required = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
+    for rows in PROJECT["dependency-groups"].values():
+        required += rows
+    for text in required:
         wanted = Requirement(text)
         version = ALL[canonicalize_name(wanted.name)][0]
         assert wanted.specifier.contains(version), f"{text}: the pin is {version}"
@@ -235,8 +237,11 @@ def groups_of(function: Callable, **values: object) -> set[str]:
 
 @pytest.mark.parametrize("words", sorted(FUNCTIONS))
 def test_the_groups_of_a_verb_have_what_it_imports(words: str) -> None:
+    """words: a command of sluice. It imports the module of its function, and what the function's
+    body imports; the packages of both must be in the group `run` or in those that it asks for."""
     function = FUNCTIONS[words]
-    there = {name for group in {"run"} | groups_of(function) & set(GROUPS) for name in pins(group)}
+    groups = {"run"} | (groups_of(function) & set(GROUPS))
+    there = {name for group in groups for name in pins(group)}
     body = ast.parse(textwrap.dedent(inspect.getsource(function)))
     of_body = [node for node in ast.walk(body) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {function.__module__, *(name for node in of_body for name in names_in(node))}

@@ -79,6 +79,7 @@ def render_costs() -> str:
 
 
 def render_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a table of events, all with long numbers, of which the arrow marks one."""
     events = [Event(10**12 + n, "completed", 3, 1 << 40, 12345, 2**30, True) for n in range(99)]
     monkeypatch.setattr(moments, "load", lambda file: (None, packed(events)))
     said = moments.list_events_around(tmp_path, 50)
@@ -172,6 +173,7 @@ def render_formats(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
 
 
 def render_histogram(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the histograms of three arms, whose counts differ by five decimal places."""
     counts = {name: {-1: 1, 0: 123_456, 12: 7} for name in names(3)}
     monkeypatch.setattr(summary, "group_trials", lambda results: {n: [n] for n in counts})
     monkeypatch.setattr(summary, "octave_counts", lambda trials, job: counts[trials[0]])
@@ -181,6 +183,7 @@ def render_histogram(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def render_sparklines(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the small curves of three arms, each of more bins than a line has columns."""
     series = {"bin_ms": 100, "bins": 500}
     firsts = {name: [{"series": series}] for name in names(3)}
     monkeypatch.setattr(summary, "group_trials", lambda results: firsts)

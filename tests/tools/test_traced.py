@@ -95,6 +95,7 @@ def test_only_files_that_were_created_have_lifetimes():
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_a_traced_program_is_read_as_it_was_written(tmp_path: Path):
+    """The shell writes 5 and then 4 bytes, and cat reads 9."""
     script = "printf 12345 >x; printf 6789 >>x; cat x; rm x"
     options = ["-f", "-ttt", "-y", "-s", "0", "-e", f"trace={','.join(compilation.CALLS)}"]
     words = ["strace", *options, "-o", str(tmp_path / "out"), "sh", "-c", script]
@@ -167,13 +168,16 @@ def said() -> figures.Figures:
 
 
 def test_a_source_is_followed_through_its_passes(said: figures.Figures):
+    """The passes are those of build_of: a.c and its header are preprocessed, compiled and
+    assembled, and the object has 10^6 bytes. TIMES has the us of each pass."""
     [source] = said.sources
     assert (source.path, source.folder) == ("p/a.c", "p")
     assert (source.bytes, source.expanded, source.assembly) == (30, 40, 100)
     assert (source.object, source.runs) == (10**6, (Run(0, 10**6),))
     assert (source.cpp_us, source.cc_us, source.as_us) == (12000, 100500, 3000)
-    assert source.cc_first == pytest.approx(2 / 9)
     assert source.headers == {"/top/p/a.h"}
+    # A process lives for 0.9 s. This share of its time has passed when it writes its output.
+    assert source.cc_first == pytest.approx(2 / 9)
     assert said.cpp_first == pytest.approx(4 / 9)
 
 
@@ -191,6 +195,8 @@ def test_archives_and_the_linker_are_told_by_the_bytes_of_objects(said: figures.
 
 
 def test_sizes_of_writes_and_lifetimes_are_told_by_the_kind_of_file(said: figures.Figures):
+    """A kind is a file's ending, or `t` for other temporary files. Sizes of writes are in bytes,
+    lifetimes in seconds."""
     assert said.calls == {"i": (40,), "s": (100,), "o": (10**6,), "a": (10**6,), "elf": (500,)}
     assert said.linked_runs == (500,)
     given = [("/t/a.i", 3.0), ("/t/b.i", 1.0), ("/t/stXYZ", 2.0)]

@@ -244,6 +244,8 @@ def test_python_replays_with_the_figures_of_the_clone(installed: Installed, tmp_
 
 
 def test_a_trace_is_replayed_on_the_command_line(installed: Installed, tmp_path: Path) -> None:
+    """`sluice replay` works on the blocks of a disk, and with --through=files in the whole kernel.
+    Either prints a row with figures for each policy."""
     (tmp_path / "a trace.spc").write_text(TRACE)
     words = ("--policies=replace=lru|arc", "--cache=25")
     file = "a trace.spc" if MAIN.exists() else "--file=a trace.spc"
