@@ -12,11 +12,11 @@ from sluice.experiment.result import BadResult
 from sluice.report import theme
 
 INK = "#123456"  # stands for the colour of the page's text; no arm has it
-FAINT = "#654321"  # for its lines, which are to be seen less
+FAINT = "#654321"  # of axes and grid lines, which are paler than text
 WIDTH, HEIGHT = 600, 260
 BAR = 22  # the height of a bar, and what is between them
 INTERVAL = {"type": "rule", "strokeWidth": 1.5}
-WIDE = 20  # from this ratio of the largest to the least value on: a logarithmic axis
+WIDE = 20  # if the largest value is so many times the least one, the axis is logarithmic
 
 
 def chart_rows(kept: dict, body: dict, arms: list[str], metric: str) -> list[dict]:

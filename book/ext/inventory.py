@@ -69,7 +69,7 @@ class Policy:
     about: str
     path: Path
     algorithm: str  # its head comment, without the source
-    source: str  # of the literature, or ""
+    source: str  # the paper that the policy is from, or ""
     tunables: list[Tunable]
     counters: list[Counter]
 

@@ -122,6 +122,7 @@ def score_class(lab_name: str, submissions: Path, asked: ClassRequest) -> int:
         pace = Pace(total)
 
         def report(step: classroom.Step) -> None:
+            """Print the lines of a step, and move the bar on."""
             pace.count(step)
             bar.update(task, advance=not step.compared, left=pace.left())
             for line in printing.fill_lines(step_line(step), 4):

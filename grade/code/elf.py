@@ -29,7 +29,7 @@ WRITE, ALLOC, EXEC, MERGE, STRINGS = 1, 2, 4, 0x10, 0x20  # flags of sections
 LOADED = 1  # type of segment
 LOCAL, GLOBAL = 0, 1  # bindings
 NOTYPE, VARIABLE, FUNCTION, OF_SECTION, OF_FILE = range(5)  # kinds of symbols
-UNDEFINED, ABSOLUTE = 0, 0xFFF1  # in place of a section's number
+UNDEFINED, ABSOLUTE = 0, 0xFFF1  # a symbol may have these in the place of a section's number
 
 
 class BadElf(ValueError):

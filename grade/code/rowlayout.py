@@ -18,7 +18,8 @@ from sluice.host.paths import TREE
 
 HEADER = "kernel/policy/policy.h"
 TABLE, MEMORY = "policy", "policy_memory"
-COMMON = ("kind", "name", "about", "tunables", "counters")  # in any lab
+# fields that a policy may set in any lab
+COMMON = ("kind", "name", "about", "tunables", "counters")
 OF_KIND = "_hooks"  # the end of the name of the structure that a kind has in the table
 INCLUDED = re.compile(r'^#include "(kernel/policy/\w+\.h)"', re.M)
 HOOK = re.compile(r"\(\s*\*\s*(\w+)\s*\)\s*\(")

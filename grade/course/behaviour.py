@@ -27,7 +27,7 @@ from grade.engine.scenario import Run
 from grade.engine.workbench import Workbench
 from grade.trust.likeness import Pair, similar_pairs
 
-DECIDED = {"issued", "writing", "ahead", "evicted"}  # of the trace's events
+DECIDED = {"issued", "writing", "ahead", "evicted"}  # the trace's events that are decisions
 IN_A_ROW = 4
 HASH_BYTES = 6  # fewer than one chance collision among 100 students of 10,000 decisions
 ALIKE = 0.6  # lower than for texts; the head of this file says why

@@ -14,7 +14,7 @@ from grade.trust import names
 
 DIFF, QUESTIONS = "solution.diff", "questions.md"
 FOR_STAFF = "For the staff.\n\n"  # below the heading; students get the page without it
-MODEL_ANSWERS = Path("staff") / "answers.md"  # in a lab's folder
+MODEL_ANSWERS = Path("staff") / "answers.md"  # the path within a lab's folder
 
 
 def solution_files(lab: Lab, who: str) -> dict[str, str]:

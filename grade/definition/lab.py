@@ -94,7 +94,7 @@ class Edit:
     function: str
     old: str
     new: str
-    place: str = field(default="", compare=False)  # of its text, for messages
+    place: str = field(default="", compare=False)  # where the edit's text is, for messages
 
 
 @dataclass(frozen=True)

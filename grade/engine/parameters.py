@@ -15,7 +15,7 @@ from string import ascii_lowercase
 MOUNT = "/data"
 RAW = "/dev/disk1"  # the data disk itself, in a scenario's words
 RAW_ROOT, RAW_BEACONS = "/dev/root", "/dev/beacons"  # the disk of programs, and the disk of beacons
-SMALL_DRIVE = "fixed"  # of programs and beacons
+SMALL_DRIVE = "fixed"  # drive of the disks for programs and for beacons
 TURNING = ("rz57", "rz58", "lps540s", "st31230n", "hp97560")
 DRIVES = (*TURNING, "fixed")
 SPARES = 3  # a setting has fewer than this many disks in addition to the three

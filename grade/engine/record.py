@@ -139,7 +139,7 @@ class Record:
     groups: list[GroupResult] = field(default_factory=list)
     tests: list[Outcome] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
-    made_from: MadeFrom | None = None  # none if the submission was refused
+    made_from: MadeFrom | None = None  # None if the submission was refused
     late: Late | None = None  # only in a class
     cost: Cost = field(default=Cost(), compare=False)  # not in the text
 

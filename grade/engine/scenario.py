@@ -37,7 +37,7 @@ RC = """mkdir {mount} && mount disk{data} {mount} || exit
 """
 WATCHDOG = f"(sleep {{}}; poweroff -n {STUCK}) &"
 BEACON = "dd if=/dev/disk{} of=/dev/null bs=512 count=1 skip={} 2> /dev/null"
-PAD = "/pad"  # a file
+PAD = "/pad"  # a file that may lie before the others, so their places differ
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,8 @@ class Scenario:
     setting: Setting = PLAIN
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "like", self.like or self.name)  # also of what replace makes
+        # also in a copy by dataclasses.replace
+        object.__setattr__(self, "like", self.like or self.name)
 
     def apply_setting(self, nonce: str) -> "Scenario":
         """Return the scenario in the setting that the nonce chooses."""
@@ -131,7 +132,7 @@ class Scenario:
         words = own.rename_script(self.script.strip(), frozenset(path for path, _ in self.files))
         last = BEACON.format(own.beacons, LAST_BEACON)
         if self.unwritable or self.cut:
-            last += "\npoweroff -n"  # what cannot be written is left behind
+            last += "\npoweroff -n"  # -n: blocks that cannot be written are given up
         script = re.sub(
             r"^beacon (\d+)$", lambda m: BEACON.format(own.beacons, m[1]), words, flags=re.M
         )

@@ -65,7 +65,7 @@ class Refused(Exception):
         super().__init__("\n".join(lines))
 
 
-Contents = bytes  # in Member, `bytes` is a number
+Contents = bytes  # a name for the type, because Member has a field `bytes`
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def unpack(file: BinaryIO, make: Callable[[], Decompressor]) -> Iterator[bytes]:
                 raise EOFError("it ends before its end")
             yield came
         packed = stream.unused_data + packed or file.read(PIECE)
-        if not packed.strip(b"\0"):
+        if not packed.strip(b"\0"):  # the end of the file, or zeros that fill it up
             return
     raise Refused(f"more than {MOST_STREAMS} packed streams in one file: {ANEW}")
 
@@ -353,6 +353,7 @@ def tar_members(stream: Stream, first: tarfile.TarInfo) -> Iterator[Member]:
         left = [padded_size(size)]
 
         def data(size: int = size, left: list[int] = left) -> bytes:
+            """Read the member's contents from the stream; raise EOFError if it ends too early."""
             left[0] -= size
             came = stream.read(size)
             if len(came) < size:

@@ -59,7 +59,7 @@ LANGUAGE = re.compile(
     r"|typedef|typeof|union|unsigned|void|volatile|while|_[A-Z_]\w*"
 )
 BOUNDARY = "kernel/policy/policy.h"
-OF_BOUNDARY = "kernel/policy/"  # where the header of each kind is
+OF_BOUNDARY = "kernel/policy/"  # the folder with the header of each kind of policy
 LIBRARY = "policies/lib/"  # the files that policies share, with their headers
 PRINTING = frozenset({"kprintf", "panic"})
 CALLS = "calls.txt"  # in a student's tree: the result of allowed_uses

@@ -215,7 +215,7 @@ def decode_source(path: str, data: bytes) -> str:
 def read_contents(
     path: Path, files: tuple[str, ...]
 ) -> tuple[dict[str, bytes], list[PurePosixPath]]:
-    """Return the relevant files of the folder that contains some of these, and all paths.
+    """Return the relevant files of the folder with the lab's files, and all paths.
 
     The paths are those of everything that was handed in. Raises Refused and HostFault.
     """

@@ -147,7 +147,7 @@ def count_wins(matches: list[dict]) -> str:
     if not lost:
         return str(won)
     worst = max(lost, key=lambda match: match["behind"])
-    ends = worst.get("behind_ends")  # not in results of before it was stored
+    ends = worst.get("behind_ends")  # older results lack this interval
     sure = f" ({100 * ends[0]:.2g} to {100 * ends[1]:.2g})" if ends else ""
     return f"{won}; {markdown.escape(worst['best'])}, {100 * worst['behind']:.2g} %{sure}"
 

@@ -87,6 +87,7 @@ class Hints(OfLab):
 
 class Example(OfLab):
     def make_nodes(self, folder: Path) -> list[nodes.Node]:
+        """Return the text of before.txt or after.txt, as it stands."""
         which = self.arguments[1] if len(self.arguments) > 1 else ""
         if which not in BEFORE_AFTER:
             raise self.error(f"{{example}}: {which or 'nothing'}: say `before` or `after`")

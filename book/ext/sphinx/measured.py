@@ -126,6 +126,7 @@ class Chart(FromYaml):
     """
 
     def make_nodes(self, body: dict) -> list[nodes.Node]:
+        """Return the picture with its caption, or a note that the experiment is not stored."""
         name = body["from"]
         toml = stored.find_experiment(name)
         arms = body.get("arms", stored.arm_names(toml))

@@ -16,7 +16,7 @@ from book.ext.inventory import file_text, tree_path
 from book.ext.sphinx import labs
 from sluice.host.paths import BUILD, ROOT
 
-BOOK = BUILD / "book"  # where the built pages are, from where links lead
+BOOK = BUILD / "book"  # the built pages, which contain the links
 FOLDERS = ("kernel", "policies", "drives", "user", "mkfs")
 
 

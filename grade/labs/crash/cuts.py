@@ -29,7 +29,7 @@ from sluice.system import image
 SECTOR = 512
 ENTRY = struct.Struct("<QQQQ")  # sector, sectors, flags, bytes of data
 FLUSH, DISCARD, MARK = 1, 4, 8
-E2FSCK_FAILED = 16  # and more: wrong arguments, stopped, without its libraries
+E2FSCK_FAILED = 16  # from this status on e2fsck itself failed: arguments, a signal, libraries
 REPAIRED = (0, 1)  # e2fsck: nothing to do; done
 MOST_KNOWN = 8000  # disks; a grading has some 300
 MOST_CONTENTS = 200
@@ -128,6 +128,7 @@ class Repaired:
         return repair_cache()[hash_]
 
     def _repair(self) -> tuple[int, str]:
+        """Repair the disk with e2fsck, in a file. Returns its status and what it printed."""
         self.path.write_bytes(self.disk.data)
         self.laid = True
         return run_e2fsck(self.path, "-fp")
@@ -145,7 +146,7 @@ class Cut:
 
     run: Run
     writes: int
-    last: Request  # of these writes
+    last: Request  # the last of these writes
     until_ns: int  # when the next write was done: until then the disk was so
     repaired: Repaired
     known: Known

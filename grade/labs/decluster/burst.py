@@ -29,6 +29,7 @@ class Burst:
     blocks: int
 
     def arguments(self) -> str:
+        """Return the boot arguments of this setting."""
         return (
             f"ldcl.age_s={self.age_s} ldcl.threshold={self.threshold} ldcl.range_s={self.range_s}"
         )
@@ -122,9 +123,13 @@ class Played:
         return max(0, self.burst.age_s - event.argument // NS_PER_S)
 
     def count_scans(self, event: Event) -> int:
-        """Return how many scans have examined a block."""
-        since_s = round((event.time_ns - self.interval_ns[0]) / NS_PER_S)
-        return min(since_s, event.argument // NS_PER_S) + 1
+        """Return how many scans have examined a block when its write began.
+
+        There is a scan each second, since the block became dirty, or since LDCL was put to use.
+        """
+        in_use_s = round((event.time_ns - self.interval_ns[0]) / NS_PER_S)
+        dirty_s = event.argument // NS_PER_S
+        return min(in_use_s, dirty_s) + 1
 
 
 def list_bursts(run: Run, made: list[Burst]) -> Iterator[Played]:

@@ -18,7 +18,7 @@ class Dirtying:
 
     run: Run
     block: int
-    event: Event  # it became dirty
+    event: Event  # by which the block became dirty
     write: Write | None
 
     @property

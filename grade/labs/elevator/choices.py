@@ -25,12 +25,12 @@ class Kind(Enum):
 class Choice:
     """One dispatch. Sectors are where requests begin; `queued` is sorted and contains `came`."""
 
-    number: int  # of its event in the trace
+    number: int  # of the dispatch's event in the trace
     event: Event
-    passed: int  # where the last command began
-    head: int  # where it ended
+    passed: int  # the sector where the last command began
+    head: int  # the sector behind the last command's end
     queued: list[int]
-    fault: Fault | None  # of the policy, so that the kernel chose
+    fault: Fault | None  # a fault of the policy, after which the kernel chose
 
     @property
     def came(self) -> int:

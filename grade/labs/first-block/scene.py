@@ -49,7 +49,7 @@ class Task:
     followed: str
     others: tuple[tuple[str, int], ...]  # path and blocks
     generation: int  # the book's
-    pattern: int  # from which the files' contents are made
+    pattern: int  # the files' contents are made from this number
 
 
 def later_block(rng: Random, block: int) -> int:

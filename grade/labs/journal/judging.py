@@ -82,14 +82,14 @@ def read_verdict(image: bytes) -> Verdict:
         return Verdict([str(error)])
 
 
-Way = tuple[tuple[int, ...], int, tuple[int, ...]]  # of a cut: chosen, torn, sectors
+Way = tuple[tuple[int, ...], int, tuple[int, ...]]  # the fields chosen, torn and sectors of a Cut
 
 
 def list_ways(events: Sequence[Event], after: int, pending: list[int]) -> list[Way]:
     """Return the ways that are tried in which the power may go just after an event.
 
     pending: the numbers of the writes in the disk's cache. Of the many ways in which the cache may
-    lose writes, these are tried: it lost all others than the last write, none, only the oldest, or
+    lose writes beside the last one, these are tried: it lost all others, none, only the oldest, or
     only the youngest. Then the last write is torn in the middle, and none other is lost.
 
     A way is the numbers of the writes that are there; the torn one, or -1; and its sectors.
@@ -121,7 +121,7 @@ def iterate_cuts(
                 yield cut, platters.image(cut)
 
 
-Range = Callable[[Cut], bool]  # which cuts of a recording a test is about
+Range = Callable[[Cut], bool]  # True for the cuts of a recording that a test judges
 
 
 def before(operations: Sequence[Operation], name: str) -> Range:

@@ -25,7 +25,8 @@ from sluice.crash.write_log import parse_log
 JOURNAL, SIZE = "4M", "5M"  # the shortest log that Linux takes; of the disk, it included
 KERNEL = "order=journal write=delayed nbuf=300"
 VOLATILE = f"{KERNEL} drive_volatile=1"  # the drive's cache is lost with the power
-AT_ONCE = f"{KERNEL} update=aipu aipu.age_ms=20 aipu.scan_ms=10"  # and here a write is durable
+# Blocks are written soon, and a write is durable.
+AT_ONCE = f"{KERNEL} update=aipu aipu.age_ms=20 aipu.scan_ms=10"
 ON_DEMAND = f"{VOLATILE} update=none"  # blocks are written when they must be
 COMMANDS = {
     "creat": "touch /data{0}",

@@ -24,7 +24,7 @@ from .judging import JOURNALLED, Judge, number_writes, read_verdict
 from .operations import COMMANDS, ON_DEMAND, Recording, list_events, scenario
 
 ANSWER = "kernel/journal/cut.txt"
-MOST_BYTES, MOST_OPERATIONS, MOST_SIZE = 2000, 12, 20_000  # of an answer
+MOST_BYTES, MOST_OPERATIONS, MOST_SIZE = 2000, 12, 20_000  # limits of an answer
 LINE = re.compile(r"(operations|writes):[ \t]*(.*?)[ \t]*")
 PATH = re.compile(r"/|(?:/[a-z0-9-]{1,20}){1,4}")
 AFTER = "after-the-cut"  # the directory that is made then

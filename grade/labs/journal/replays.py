@@ -38,7 +38,7 @@ from .judging import JOURNALLED, find_type, read_verdict
 from .operations import ON_DEMAND, Recording, iterate_names, parse, record, scenario
 
 LAST_SEQUENCE = 2**32 - 1
-INCOMPATIBLE = 96  # in the superblock
+INCOMPATIBLE = 96  # byte of the superblock with the incompatible features
 LIKE = "replayed"  # the machine that makes the log, and those that replay it, have one setting
 UNMOUNT = parse("umount /")
 
@@ -208,7 +208,7 @@ def lay_revoked(made: Logged, start: int = 1, sequence: int = 1) -> bytes:
     block = b"revoked." * (len(third.blocks[again]) // 8)
     first = replace(first, blocks={**first.blocks, made.home: block, again: block})
     kept = {home: data for home, data in second.blocks.items() if home != again}
-    kept[made.home] = block  # beside the revoke, which wins
+    kept[made.home] = block  # the block is also revoked, and the revoke wins
     second = replace(second, blocks=kept, revokes=(*second.revokes, made.home, again))
     return lay_log(made, [first, second, third, uncommitted(last)], start, sequence)
 

@@ -18,7 +18,7 @@ OURS = "write=delayed update=ipu sched=sluice"
 CLASSIC = "write=delayed update=pu sched=clook"
 
 READ, DONE, WRITTEN = 1, 2, 3  # beacons: a first part of the load, all of it, and a sync after it
-AGE_S = 30  # that a block may be dirty under the classic set until its write is begun
+AGE_S = 30  # under the classic policies a block's write begins when it was dirty for so long
 FAR_TOO_OLD = 2  # times that: with an older block nothing counts
 SYNCED = 120  # blocks
 LEAST_READS = 0.9  # of the reads under the classic set, with which points begin

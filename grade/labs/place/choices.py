@@ -45,7 +45,7 @@ class Choice:
     kind: Kind
     looked: bool  # should the arm look at the track where it went?
     patience_ns: int
-    fault: Fault | None  # of the policy, so that the kernel chose
+    fault: Fault | None  # a fault of the policy, after which the kernel chose
 
     @property
     def right(self) -> bool:

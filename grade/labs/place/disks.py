@@ -17,7 +17,7 @@ from sluice.system.virtual_log import (
     log_capacity,
 )
 
-SIZE = "3M"  # of the file system
+SIZE = "3M"  # size of the file system
 PARTS = {"hp97560": (72, 19, 5), "st19101": (256, 16, 2)}  # sectors, heads, cylinders
 DRIVE = "hp97560"
 ROOT_BLOCK = 4 * ENTRIES + 10  # written last; of a file, but of none of its first blocks

@@ -13,7 +13,7 @@ from sluice.system.virtual_log import DamagedLogError, Log
 from .choices import follow_commands
 from .disks import DRIVE, READ, Grown, files, machine, nslots
 
-BLOCKS = (480, 540)  # of files
+BLOCKS = (480, 540)  # all files have from 480 to 539 blocks
 
 
 def reader(bench: Workbench, name: str, tail: bool = True, drive: str = DRIVE) -> Scenario:

@@ -9,7 +9,7 @@ from grade.engine.workbench import Workbench
 from .choices import Patience
 from .disks import DRIVE, Fresh, files, machine
 
-WRITES = 750  # for each patience
+WRITES = 750  # with each value of PATIENCE_US
 USED = 650  # blocks of files, of 855 places
 PATIENCE_US = (500, 2500, 6500, 20000)  # in any order
 VARIES = 0.05  # each patience is made larger or smaller by up to this share

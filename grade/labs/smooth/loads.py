@@ -9,7 +9,7 @@ BLOCKS = 12
 STEADY, ORDER, BURST, DONE = 40, 50, 60, 70  # beacons: each begins a load
 ORDERED = 24
 LATE_AGE_MS, LATE_SCAN_MS = 4000, 8000  # from ORDER on
-SLACK_MS = 500  # of a scan that starts many writes
+SLACK_MS = 500  # a scan that starts many writes may take so long
 QUEUED = 150  # blocks that are due at one time
 # Of `smoothsync`: beacons around the calls, and the ends of the waits after them.
 OLD, CALLED, WAITED, ALL, RETURNED, END = 1, 2, 3, 10, 11, 20

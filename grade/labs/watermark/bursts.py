@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from grade.engine.scenario import FOR_EVER, Run
 from sluice.system.trace import Event
 
-ENOUGH = 0.75  # of the steps
+ENOUGH = 0.75  # share of the steps
 PAUSE_NS = 15 * 10**6  # least time between two bursts
 
 Block = tuple[int, int]  # disk, number
@@ -19,7 +19,7 @@ class Burst:
     before: int  # dirty blocks when the burst began
     left: int  # dirty blocks when the burst ended
     writes: list[Event]  # the events `writing`, in this order
-    oldest: list[Block]  # as many blocks as writes: the blocks that had been dirty longest
+    oldest: list[Block]  # the blocks that had been dirty longest; as many as the burst has writes
 
     @property
     def first_event(self) -> Event:

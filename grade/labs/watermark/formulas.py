@@ -13,7 +13,7 @@ STEP_MS = 4000
 STEP_NS = STEP_MS * 10**6
 DONE = 1  # beacon
 FIRST = 3  # step whose marks may differ from those at first: two steps before it have been counted
-MOST_BY = 2.0  # by which a step multiplies or divides a mark at most
+MOST_BY = 2.0  # a step multiplies or divides a mark by this number at most
 WITHOUT_BOUNDS = float("inf")
 LARGE = 32768.0
 # A mark may differ by this share of it. At the slowest rate a step counts 28 blocks, of which two
@@ -32,7 +32,7 @@ class Cache:
 
     @property
     def args(self) -> str:
-        """Boot arguments. No reads lower the high mark, because there is no reader."""
+        """Boot arguments. There is no reader, so no reads can lower the high mark."""
         return (
             f"write=delayed update=awol awol.reading=2 nbuf={self.buffers}"
             f" awol.high_percent={100 * self.high // self.buffers}"

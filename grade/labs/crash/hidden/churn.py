@@ -11,8 +11,8 @@ AWAY = (True, False)  # a file is moved, and replaces one, in each way once: a r
 
 
 def folder_of(file: str) -> str:
-    """Return the folder that a file is in."""
-    return FOLDERS[file.startswith(f"/data/{FOLDERS[1]}")]
+    """Return which of the two folders a file is in."""
+    return FOLDERS[1] if file.startswith(f"/data/{FOLDERS[1]}") else FOLDERS[0]
 
 
 class Tree:
@@ -83,6 +83,7 @@ def the_disk_can_be_repaired_after_random_changes(bench: Workbench) -> None:
     left = [file.removeprefix("/data") for file in tree.files]
 
     def check(cut: Cut) -> None:
+        """Expect all files to be whole if the power goes right after the first sync."""
         if cut.last.completed_ns < run.beacon(2) < cut.until_ns and not cut.torn:
             for path, found in cut.files(left).items():
                 what = "no file" if found is None else f"{len(found)} bytes"

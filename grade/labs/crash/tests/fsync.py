@@ -18,6 +18,7 @@ def what_was_fsynced_is_kept(bench: Workbench) -> None:
     run = bench.run(scenario("fsync", lines, texts, ON_DEMAND))
 
     def check(cut: Cut) -> None:
+        """Expect each file that was fsynced before this cut to be whole."""
         synced = [i for i in range(len(SIZES)) if run.beacon(i + 1) < cut.until_ns]
         found = cut.files([f"/d/f{i}" for i in synced])
         for i, (path, came) in zip(synced, found.items(), strict=True):

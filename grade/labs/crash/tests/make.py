@@ -43,6 +43,7 @@ def files_directories_and_links_are_made(bench: Workbench) -> None:
     synced_ns = run.beacon(len(MADE) + 2)
 
     def check(cut: Cut) -> None:
+        """Expect all that was made to be there in the cuts after the sync."""
         if cut.until_ns <= synced_ns:
             return
         _expect_made(cut, 0, len(MADE), "after the sync")

@@ -42,6 +42,8 @@ def a_file_moved_to_another_directory_is_never_lost(bench: Workbench) -> None:
     run, text = _run(bench), _text(bench)
 
     def check(cut: Cut) -> None:
+        """Expect each file to be whole under one of its names, and under no name with other
+        contents."""
         _expect_links(cut)
         for i in range(FILES):
             names = [f"/a/f{i}", f"/b/c/a-longer-name-{i}", f"/d/c/a-longer-name-{i}"]

@@ -20,6 +20,7 @@ def a_document_is_always_there(bench: Workbench) -> None:
     run = bench.run(scenario("replace", [*lines, "sync", "beacon 2"], {"/old": old, "/new": new}))
 
     def check(cut: Cut) -> None:
+        """Expect each name to have the old text or the new one, as a whole."""
         for path, came in cut.files(DOCUMENTS).items():
             what = "no file" if came is None else f"{len(came)} bytes, not all as written"
             cut.expect(came in (old, new), f"{path} to have the old text or the new one", what)

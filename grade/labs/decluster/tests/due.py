@@ -10,7 +10,7 @@ from grade.engine.workbench import Workbench
 from ..burst import Burst, list_bursts, scenario
 from ..writes import Dirtying, dirtyings, expect_written
 
-SCAN_S = 1.05  # from one scan to the end of the next
+SCAN_S = 1.05  # from the begin of a scan to the end of the next one
 BLOCKS = 12
 BUSY_S = 12
 LOWERED = 20  # a beacon

@@ -11,7 +11,7 @@ from ..writes import delayed_writes, expect_most_queued
 
 BLOCKS = 60
 KEPT = f"grep oaw /dev/stat > {COUNTERS}"
-PARTS = (7, 48, 90)  # of 100 bytes, in the first three blocks
+PARTS = (7, 48, 90)  # each is 100 bytes; they are in the first three blocks
 IDLE, DONE = 8, 9  # beacons
 
 
@@ -110,7 +110,7 @@ def filled_blocks_are_counted(bench: Workbench) -> None:
             if between[0] <= e.time_ns < between[1] and e.disk == run.data_disk
             if e.name == "writing" and e.block * BLOCK_SECTORS in place
         ]
-        at_once = sum(not e.argument for e in begun)  # of blocks that were never dirty
+        at_once = sum(not e.argument for e in begun)  # argument 0: the block was never dirty
         for name, wanted in (("at_once", at_once), ("held_back", BLOCKS - at_once)):
             came = counter_growth(run, 2 * number, 2 * number + 1, f"oaw.{name}")
             expect(came == wanted, f"oaw.{name} to grow by {wanted}", f"{came}")

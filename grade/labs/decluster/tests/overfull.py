@@ -11,7 +11,7 @@ from ..writes import find_first_over
 
 AGE_S, THRESHOLD = 7, 4
 UNEVEN = 1.4  # a second may have this many times its share
-RANGES_S = (3, 4, 5)  # of a burst each, in any order: each nonce has all
+RANGES_S = (3, 4, 5)  # one for each burst; the nonce decides the order only
 ABOUT = 3
 
 

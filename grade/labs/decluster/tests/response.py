@@ -8,9 +8,9 @@ from grade.engine.parameters import TURNING
 from grade.engine.scenario import Run, Scenario
 from grade.engine.workbench import Workbench
 
-READS = 3000  # so many that how the bursts of the writers meet is about the same for each nonce
+READS = 3000  # so many that the nonce hardly changes how often the writers' bursts coincide
 WRITERS = 3
-SETTLED_NS = 8 * 10**9  # by then each policy has begun to write
+SETTLED_NS = 8 * 10**9  # each policy has begun to write by this time
 BURST, FLOOR, AGE_S = 60, 5, 6
 LDCL = f"write=delayed update=ldcl ldcl.age_s={AGE_S} ldcl.range_s={AGE_S - 1}"
 PERIODIC = f"write=delayed update=pu pu.interval_ms={AGE_S}000"

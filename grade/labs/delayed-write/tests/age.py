@@ -10,6 +10,7 @@ BLOCKS = 16
 
 
 def _dirty(file: str, blocks: list[int]) -> str:
+    """Return commands that write these blocks of a file, one after the other."""
     lines = (
         f"dd if=/input of=/data/{file} bs=4k count=1 seek={block} conv=notrunc 2> /dev/null\n"
         for block in blocks

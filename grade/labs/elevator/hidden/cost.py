@@ -13,6 +13,7 @@ SLOWER_US = 50, 200  # slower than the reference's choice: for all points, for n
 
 
 def _scenario(bench: Workbench) -> Scenario:
+    """More than a thousand dirty blocks are written by one sync."""
     blocks = bench.random("cost").randrange(1200, 1800)
     return Scenario(
         name="cost",

@@ -13,6 +13,7 @@ READERS = 12
 
 
 def _scenario(bench: Workbench) -> Scenario:
+    """Some readers read at random at the same time, so the disk's queue is full."""
     rng = bench.random("load")
     seed, reads = rng.randrange(1, 10**9), rng.randrange(50, 80)
     jobs = " -- ".join(

@@ -19,6 +19,7 @@ def _sync_writes(run: Run, first: int) -> list[Write]:
 
 
 def _expect_rising(run: Run, served: list[Write]) -> None:
+    """Expect these writes to be served by rising block."""
     for before, after in pairwise(served):
         run.expect(
             before.block < after.block,

@@ -8,7 +8,7 @@ from ..judging import find_type
 from ..operations import Recording
 from ..workloads import record_commits
 
-LEAST = 0.5  # of the solution's: with fewer, not all was done
+LEAST = 0.5  # share of the solution's number: with fewer, not all was done
 FULL, NONE = 1.1, 1.4  # times the solution's number
 
 

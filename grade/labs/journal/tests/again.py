@@ -31,8 +31,8 @@ def a_replay_may_be_cut_at_any_moment(bench: Workbench) -> None:
 
 
 def numbers_of_transactions_go_on(bench: Workbench) -> None:
-    """Such a disk is mounted. What is left in its log has numbers that are not used again, or it
-    would be replayed some day."""
+    """A disk whose log has to be replayed is mounted. What is left in its log has numbers that are
+    not used again, or it would be replayed some day."""
     seen, last = _record_replay(bench)
     expect_replayed(seen)
     number = Image(seen.run.data_image).get("sequence")
@@ -41,8 +41,8 @@ def numbers_of_transactions_go_on(bench: Workbench) -> None:
 
 
 def a_replay_that_meets_an_error_leaves_the_log(bench: Workbench) -> None:
-    """Such a disk is mounted, and a block of it cannot be written: a home, or the log's superblock.
-    The mount fails, and the log can be replayed elsewhere."""
+    """A disk whose log has to be replayed is mounted. A block cannot be written: a home, or the
+    log's superblock. The mount fails, and the log can be replayed elsewhere."""
     made = make_log(bench)
     *whole, last = made.transactions
     disk = lay_log(made, [*whole, uncommitted(last)], sequence=FIRST)

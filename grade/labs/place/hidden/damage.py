@@ -9,7 +9,7 @@ from sluice.system.virtual_log import SECTOR, LogSector, encode_sector, newest_m
 from ..disks import DRIVE, Changed, Disk
 from ..recovery import expect_places, reader
 
-NO_PIECE = (1 << 32) - 16  # so far off that there is no memory
+NO_PIECE = (1 << 32) - 16  # a piece so far beyond the disk that no memory could hold its map
 BOOT_FAIL = 100  # the status with which a boot stops (kernel/base/abi.h)
 
 Bytes = Callable[[LogSector, LogSector], bytes]  # of a sector that counts and another that does
@@ -23,7 +23,8 @@ class Harm:
 
     def __call__(self, disk: Disk) -> None:
         count = sorted(newest_map(disk.disk_image()).values(), key=lambda s: s.seq)
-        at = disk.rng.randrange(len(count) - 1)  # not the root, which the tail leads to
+        # any but the last, the root, to which the log's tail leads
+        at = disk.rng.randrange(len(count) - 1)
         disk.lay(count[at].slot, self.other(count[at], count[-1]))
 
 

@@ -19,6 +19,7 @@ FULL, NONE = 0.62, 0.72
 
 
 def _scenario(bench: Workbench, name: str) -> Scenario:
+    """Small writes are waited for, one after the other, on a disk whose places are half used."""
     rng = bench.random(name)
     lines = ["beacon 1", write_command(rng, 4 * WRITES), "beacon 2"]
     return machine(name, DRIVE, Fresh(DRIVE, rng.random()), lines, **files(rng, USED))

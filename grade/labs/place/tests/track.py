@@ -7,7 +7,7 @@ from ..choices import Kind, check
 from ..disks import DRIVE
 from ..writes import WRITES, patience, writer
 
-USED = 400  # so that the head's track has a place, most times
+USED = 400  # places in use: so few that the head's track mostly has a free one
 
 
 def the_first_free_place_that_comes_by_is_taken(bench: Workbench) -> Tally:

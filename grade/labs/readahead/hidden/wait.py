@@ -18,6 +18,7 @@ JOBS = " -- ".join(
 
 
 def _scenario(bench: Workbench) -> Scenario:
+    """Two programs read a file each, and compute between their reads."""
     return Scenario(
         name="wait",
         script=f"beacon 1\niogen {JOBS} > /dev/null\nbeacon 2",

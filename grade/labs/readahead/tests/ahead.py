@@ -20,7 +20,7 @@ def the_block_after_the_last_one_asked_for_is_read_too(bench: Workbench) -> None
 
 
 def each_read_starts_one_block_and_no_more(bench: Workbench) -> None:
-    """As above: the program pauses between the reads of two blocks."""
+    """The same 40 reads: as the program pauses between them, the reads ahead do, too."""
     run = bench.run(reading(bench), despite_faults=True)
     queued = expect_blocks(run, "/long", 0, AHEAD_BLOCKS)
     for block in range(1, AHEAD_BLOCKS):
@@ -34,6 +34,7 @@ def each_read_starts_one_block_and_no_more(bench: Workbench) -> None:
 
 
 def _expect_growth(run: Run, best: Run, first: int, last: int, name: str) -> None:
+    """Expect a counter to grow about as much between two beacons as in the reference's run."""
     came, wanted = (counter_growth(one, first, last, name) for one in (run, best))
     expect(abs(came - wanted) <= FEW, f"{name} to grow by {wanted}", f"it grew by {came}")
 

@@ -12,7 +12,7 @@ from grade.engine.workbench import Workbench
 
 READS = 2000
 WRITTEN = 0.75  # of the blocks that the reference writes: with fewer, reads are fast for nothing
-SETTLED_NS = 12 * 10**9  # by then each policy has begun to write
+SETTLED_NS = 12 * 10**9  # each policy has begun to write by this time
 
 
 def _scenario(bench: Workbench) -> Scenario:
