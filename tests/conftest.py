@@ -50,6 +50,7 @@ def make_image(tmp_path: Path) -> Iterator[MakeImage]:
     made: list[Path] = []
 
     def make(damaged: bool = False, **content: object) -> Path:
+        """Make an image, and return its path. damaged: e2fsck need not accept it afterwards."""
         path = tmp_path / f"image{len(list(tmp_path.glob('*.img')))}.img"
         image.make_image(path, Content(**content))
         if not damaged:
@@ -79,6 +80,7 @@ def boot(make_image: MakeImage) -> Iterator[Boot]:
         running: list[Machine] = []
 
         def start(prompt: bool = True, **config: object) -> Machine:
+            """Start a machine, and wait for its prompt. config: the other fields of Config."""
             config.setdefault("disks", (Disk(make_image()),) if "disks" not in config else ())
             machine = stack.enter_context(Machine(Config(**config)))
             running.append(machine)
@@ -106,6 +108,7 @@ def run_script(make_image: MakeImage) -> Run:
         options: tuple[str, ...] = (),
         **config: object,
     ) -> Result:
+        """Run a machine that does the script at its start, from a new root disk, to its end."""
         root = Disk(make_image(rc=script, files=files or {}, options=options))
         disks = (root, *config.pop("disks", ()))
         return run_rc(Config(disks=disks, **config))

@@ -147,7 +147,7 @@ def test_known_and_common_mistakes_count_for_nobody() -> None:
 
 
 def test_a_few_odd_decisions_tell_nothing() -> None:
-    """One fewer than LEAST."""
+    """ada and bob share odd decisions, but one fewer than LEAST."""
     few = make_submission(5000, LEAST - 1)
     assert find_pairs(RIGHT, ada=RIGHT | few, bob=RIGHT | few) == []
 

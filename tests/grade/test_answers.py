@@ -40,6 +40,7 @@ def bench_of(form: str, folder: Path) -> Workbench:
 
 @pytest.mark.parametrize("lab", FORMS, ids=lambda lab: lab.name)
 def test_a_form_has_a_place_for_a_name_and_open_questions(lab: Lab) -> None:
+    """A blank form has the student's name, and OPEN for each answer."""
     blank = answers.read_form(answers.blank_form(lab.folder, WHO))
     assert blank.pop("student") == WHO
     assert blank
@@ -94,6 +95,8 @@ def handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     monkeypatch.setattr(answers, "SLOW", QUICK)
 
     def make(**right: int) -> Path:
+        """Make a folder whose file of checks says that these numbers are right. Returns the
+        folder."""
         monkeypatch.setattr(answers, "checked_groups", lambda _: {"all": tuple(right)})
         together = answers.slow_hash("me", "all", tuple(right.values()))
         checks = {"student": "me", "right": {"all": together}}

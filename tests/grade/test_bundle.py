@@ -110,7 +110,8 @@ def test_gradescope_gets_results_of_a_submission_whatever_it_is(autograder: Path
         [autograder / "run_autograder"], autograder, AUTOGRADER=str(autograder)
     )
     assert failed.returncode and "The grader failed" in failed.stderr
-    assert not (autograder / "results/results.json").exists()  # which would be a score
+    # this file would be taken for a score
+    assert not (autograder / "results/results.json").exists()
 
 
 def test_the_archive_is_whole_and_the_same_again(archive: Path, tmp_path: Path) -> None:

@@ -144,6 +144,7 @@ def graded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         command: str,
         tests: str,
     ) -> Record:
+        """Grade a submission, or return the record if it was graded before with the same nonce."""
         asked = (lab.name, tuple(take().items()), nonce, tests)
         if asked not in known:
             known[asked] = grade(lab, take, folder, nonce, command, tests)
@@ -318,6 +319,7 @@ def test_what_was_not_graded_has_no_certificate() -> None:
 
 
 def test_a_test_more_or_less_is_told(was: dict) -> None:
+    """The certificate has a test `old`, which the new grade has not, and lacks another one."""
     before = copy.deepcopy(was)
     before["points"]["return.old"] = before["points"].pop(TEST)
     assert certificate.find_differences(before, was)[:2] == [

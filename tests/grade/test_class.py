@@ -54,7 +54,8 @@ class Scoring:
     def __init__(self) -> None:
         self.scored: list[int] = []
         self.commands: list[str] = []
-        self.decided: dict[int, frozenset[int]] = {}  # what such a kernel decides
+        # the decisions of a kernel with so many points
+        self.decided: dict[int, frozenset[int]] = {}
 
     def grade(
         self, lab: object, take: object, folder: Path, nonce: str, command: str, watch: object
@@ -155,6 +156,7 @@ def test_what_is_scored_already_is_not_scored_again(
 def test_a_submission_whose_result_is_damaged_is_scored_again(
     client: Client, scoring: Scoring, tmp_path: Path
 ) -> None:
+    """Of the two submissions only that with the damaged record is graded again."""
     folder, out = hand_in(tmp_path / "in", {"ada": "x" * 40, "bob": "y" * 20}), tmp_path / "out"
     score(client, folder, out, "another")
     (out / "ada/result.json").write_text("{}")
@@ -263,7 +265,7 @@ def test_who_decides_alike_is_in_the_table_and_on_the_page(
     compared = {step.name: step_line(step) for step in steps if step.compared}
     assert {"solution", "skeleton", "wrong-falls", "again-0-0"} < compared.keys()
     assert compared["solution"] == "for comparison, 1 of 1: solution"
-    known = len(load_mistakes(LAB)) + 1  # and the skeleton
+    known = len(load_mistakes(LAB)) + 1  # 1: the skeleton
     assert f"for comparison, {known} of {known}" in "".join(compared.values())
     again = score(client, folder, out)
     assert all(step.resumed for step in again) and len(again) == len(steps)
@@ -346,7 +348,7 @@ def test_the_class_needs_a_folder(tmp_path: Path) -> None:
 def test_the_samples_are_scored_by_processes_as_the_guide_says(tmp_path: Path) -> None:
     """The samples are a good, a half-done and a cheating submission. The half-done one is also
     graded by this process, with the same result."""
-    lab = find_lab("readahead")  # whose machines do little
+    lab = find_lab("readahead")  # its machines do little, so the test is short
     tree.make_samples(lab, tmp_path / "in")
     pool = partial(open_workers, 2)
     records = classroom.score_class(
@@ -445,7 +447,7 @@ def test_a_folder_whose_name_is_not_utf_8_stops_no_other(
             "bad\\xFF": "10",
         }
     assert (out / "bad\\xFF/report.html").exists()
-    assert all(command.encode() for command in scoring.commands)  # they stand in files
+    assert all(command.encode() for command in scoring.commands)  # they can be written to files
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), OSError(28, "full")])
@@ -493,6 +495,7 @@ def test_a_class_stopped_in_its_comparison_says_so(
 
 
 def test_an_empty_nonce_counts_as_none(tmp_path: Path) -> None:
+    """A new nonce is chosen and written to the file; the next command takes it from there."""
     (tmp_path / "nonce").write_text("")
     made = classroom.choose_nonce(tmp_path, "")
     assert made and (tmp_path / "nonce").read_text() == f"{made}\n"

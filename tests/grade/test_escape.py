@@ -229,6 +229,7 @@ def change_section(name: str, field: int, form: str, value: int) -> Callable[[by
     """Return a function that changes a field of the header of the section with this name."""
 
     def change(data: bytes) -> bytes:
+        """Return the object with another value in that field."""
         made = elf.parse(data)
         number = [section.name for section in made.sections].index(name)
         table = elf.HEADER.unpack_from(data)[6]
@@ -255,8 +256,8 @@ def rename_part(old: str, new: str) -> Callable[[bytes], bytes]:
     return lambda data: data.replace(f"{old}\0".encode(), f"{new}\0".encode())
 
 
-FLAGS_AT, TYPE_AT, OFFSET_AT, SIZE_AT, ALIGN_AT = 8, 4, 24, 32, 48  # in a section's header
-KIND_AT, PLACE_AT, VALUE_AT = 4, 6, 8  # in a symbol
+FLAGS_AT, TYPE_AT, OFFSET_AT, SIZE_AT, ALIGN_AT = 8, 4, 24, 32, 48  # bytes of a section's header
+KIND_AT, PLACE_AT, VALUE_AT = 4, 6, 8  # bytes of a symbol's entry
 USED = "queue_at_or_after"  # a function of the kernel that the object calls
 
 
@@ -517,6 +518,8 @@ def test_a_compiler_has_five_words_of_environment_and_no_rights(
 
 
 def test_a_compiler_changes_nothing_of_the_staffs(surrounding: str) -> None:
+    """In the sandbox a shell tries to append to files outside; it names those that it could
+    change."""
     before = (BUILT / "kernel/entry.S.o").read_bytes()
     paths = f"{BUILT}/kernel/entry.S.o {ROOT}/Makefile /etc/passwd"
     made = run_in_sandbox(f"for f in {paths}; do echo x >> $f && echo wrote $f; done")

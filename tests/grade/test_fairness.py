@@ -93,6 +93,7 @@ def test_an_interrupt_prints_the_points_of_the_nonces_that_are_done(
     """Two of 20 nonces are done."""
 
     def grade(*_: object) -> Iterator[dict[str, Any]]:
+        """Yield the points with two nonces, and then be interrupted."""
         for nonce, rise in (("10", 12), ("9", 10)):
             yield {"nonce": nonce, "points": {"wrong": {"rise": rise, "fall": 80}}}
         raise KeyboardInterrupt

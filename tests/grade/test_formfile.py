@@ -46,6 +46,7 @@ def test_values_come_out_as_they_are() -> None:
 
 
 def test_a_form_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same text is read three times; `texts` has what was parsed."""
     texts, run = [], formfile.run_parser
     monkeypatch.setattr(formfile, "run_parser", lambda text: texts.append(text) or run(text))
     for _ in range(3):
@@ -73,6 +74,7 @@ def test_a_large_form_is_refused_before_anything_parses_it(monkeypatch: pytest.M
 def test_a_form_that_costs_too_much_is_the_students(
     does: str, monkeypatch: pytest.MonkeyPatch, quick: None
 ) -> None:
+    """does: what the parser does with the form `costly`. Another form is parsed as always."""
     replace_parser(monkeypatch, does, only="costly")
     with pytest.raises(Wrong, match="more than 1 s of a processor, or too much memory"):
         answers.read_form('costly = "yes"\n')
@@ -109,6 +111,7 @@ def test_if_no_form_can_be_parsed_the_grader_has_failed(monkeypatch: pytest.Monk
 def test_a_source_that_nobody_writes_is_refused_before_it_is_read(
     text: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """text: a source that is too long, or has too many lines; why: a pattern for the refusal."""
     monkeypatch.setattr(sourcefile, "check_text", lambda *_: pytest.fail("it was read"))
     with pytest.raises(Refused, match=why):
         sourcefile.check_texts({"policies/sched/mine.c": text})

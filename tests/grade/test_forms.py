@@ -267,7 +267,7 @@ def test_a_failure_of_ours_is_a_score_in_no_form(
 ) -> None:
     """Platforms store the score that a file has. Without their file they report that the grader
     failed."""
-    write(GRADED)  # whose files must not stay
+    write(GRADED)  # files of an earlier grading, which must not stay
     folder = write(replace(RECORDS[status], groups=GROUPS))
     for name in ("gradescope/results.json", "autolab.txt", "prairielearn/results.json",
                  "classroom50/result.json", "certificate.json"):  # fmt: skip

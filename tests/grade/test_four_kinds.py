@@ -93,7 +93,7 @@ class Kind:
 HIDDEN = [
     path for path in sys.path if Path(path).is_dir() and not is_enterable(Path(path).resolve())
 ]
-TELLING = ("grade", "class_", "recheck")  # they say what is weaker here
+TELLING = ("grade", "class_", "recheck")  # these commands say which protection is weaker here
 
 
 def two_opposite_kinds(user: int, namespaces: bool) -> ParameterSet:

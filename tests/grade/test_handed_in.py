@@ -150,7 +150,7 @@ def test_a_damaged_and_an_empty_archive_say_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_no_file_of_another_name(pack: Pack) -> None:
-    """Neither name is that of the file with an ending."""
+    """own.c is missing. Neither owner.md nor owner.c.txt is taken for it."""
     files = (FILE, "policies/sched/own.c")
     path = pack({FILE: TEXT, "policies/sched/owner.md": TEXT, "owner.c.txt": TEXT})
     with pytest.raises(Refused, match=r"own\.c: missing: hand it in, too$"):

@@ -48,6 +48,7 @@ def boot(folder: Path) -> str:
 
 
 def test_it_is_a_repository_with_one_commit_and_nothing_left_to_commit(handed_out: Path) -> None:
+    """`tracked` are the files in the commit."""
     assert git(handed_out, "rev-list", "--count", "HEAD") == "1"
     assert git(handed_out, "status", "--porcelain") == ""
     tracked = set(git(handed_out, "ls-files").splitlines())

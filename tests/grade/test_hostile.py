@@ -85,6 +85,7 @@ def unpacks_without_end(folder: Path) -> Path:
 
 
 def a_name_of_64_mib(folder: Path) -> Path:
+    """A member's name is 64 MiB of zeros, which are packed to a few bytes."""
     info = tarfile.TarInfo("x")
     info.type, info.size = tarfile.GNUTYPE_LONGNAME, 64 * MIB
     with gzip.open(folder / "a.tar.gz", "wb", 1) as file:
@@ -103,6 +104,7 @@ def make_encrypted_zip(folder: Path) -> Path:
 
 
 def damaged_inside(folder: Path) -> Path:
+    """Some packed bytes of a member are overwritten."""
     path = write_zip(folder / "a.zip", text=Random(1).randbytes(4000).hex())
     data = bytearray(path.read_bytes())
     data[100:120] = b"\xff" * 20
@@ -301,9 +303,9 @@ PLENTY = 20 * LOW["MOST_MEMBERS"]
 class Work:
     """How much was read to look at a submission."""
 
-    entries: int = 0  # of folders
-    headers: int = 0  # of tar archives
-    bytes: int = 0  # of files
+    entries: int = 0  # entries of folders that were read
+    headers: int = 0  # headers of tar archives that were read
+    bytes: int = 0  # bytes of files that were read
 
 
 @pytest.fixture
@@ -319,6 +321,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
         """List a folder, counting its entries."""
 
         def counted() -> Iterator[os.DirEntry]:
+            """Yield the entries, and count them."""
             for entry in entries:
                 made.entries += 1
                 yield entry
@@ -346,6 +349,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
 
 def empty_folders(folder: Path) -> Path:
+    """There are twice as many folders as members are allowed."""
     for i in range(2 * LOW["MOST_MEMBERS"]):
         (folder / f"d{i}").mkdir()
     return folder
@@ -377,6 +381,7 @@ def zip_of_names(folder: Path) -> Path:
 
 
 def folders_in_a_tar(folder: Path) -> Path:
+    """The archive is a folder's entry again and again."""
     with gzip.open(folder / "a.tar.gz", "wb", 1) as file:
         file.write(tar_info("d", tarfile.DIRTYPE).tobuf() * PLENTY)
     return folder / "a.tar.gz"
@@ -495,6 +500,7 @@ def test_a_console_that_commands_a_terminal_is_shown_as_text(tmp_path: Path) -> 
 
 
 def test_a_link_in_a_class_is_not_followed(tmp_path: Path) -> None:
+    """The link in the folder of a class leads to another folder with a whole submission."""
     (tmp_path / "other" / FILE).parent.mkdir(parents=True)
     (tmp_path / "other" / FILE).write_text("x")
     (tmp_path / "in").mkdir()

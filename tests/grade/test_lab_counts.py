@@ -217,7 +217,7 @@ def test_ghosts_are_hit_as_if_more_or_less_of_the_cache_held_writes() -> None:
         ("dirtied", 9, 0),  # 0 2 9, 0 2
         ("miss", 0, 0),  # a ghost miss; 2 9 0, 2 0
         ("miss", 1, 0),  # none; 9 0 1, 0 1
-        ("writing", 9, 0),  # it was clean
+        ("writing", 9, 0),  # block 9 is not dirty, so nothing changes
         ("hit", 0, 0),  # none; 9 1 0, 1 0
         ("writing", 9, 1),  # 9 1 0, 0 9
         ("hit", 1, 0),  # a ghost hit

@@ -30,7 +30,7 @@ LABS = [
 ]
 HINT = re.compile(r"<details>\n<summary>(\d)\. [^<\n]+</summary>\n\n(.+?)\n\n</details>", re.S)
 TASK = re.compile(r"^## (.+)$", re.M)
-HINTS_LEAST = 2  # of a task
+HINTS_LEAST = 2  # each task has so many at least
 LONG = 28  # letters of a statement that is not there by chance
 TEXTS = {".c", ".h", ".md", ".py", ".toml", ".txt", ".S", ".sh", ".svg", ".json", ""}
 STUDENT_SEES = {

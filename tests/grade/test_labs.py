@@ -170,6 +170,7 @@ def facts_are_read_off_once(
     find = answers.compute_facts
 
     def facts(folder: Path, bench: Workbench) -> Mapping[str, int]:
+        """Compute the facts of a kernel and student once, and keep them."""
         asked = (folder, bench.reference_kernel, answers.student(bench))
         if asked not in read_off:
             read_off[asked] = find(folder, bench)
@@ -194,6 +195,8 @@ def disks_are_laid_out_once(
     make = workbench.make_images
 
     def copies(scenario: Scenario, folder: Path) -> list[Path]:
+        """Lay the disks of a scenario on a log once, and copy them into the folder of each further
+        run."""
         if not scenario.on_log:
             return make(scenario, folder)
         if scenario not in laid:
@@ -248,6 +251,7 @@ def ends_early(monkeypatch: pytest.MonkeyPatch) -> Callable[[Enough], None]:
         ask, so_far = grading.run_test, []
 
         def ask_or_pass(test: grading.Test, *rest: object) -> Outcome:
+            """Run a test, or give it all its points if enough is known already."""
             group = test.group
             if enough(so_far, test):
                 points = test.points
@@ -391,6 +395,7 @@ def test_the_skeleton_builds_boots_and_scores_little(
 
 @each_lab
 def test_a_lab_has_mistakes_enough_to_prove_each_group(lab: Lab) -> None:
+    """Each group of tests is lost by at least one of the lab's known mistakes."""
     made = load_mistakes(lab)
     assert len(made) >= MISTAKES_LEAST
     noticed = set().union(*(mistake.loses for mistake in made))
@@ -428,7 +433,8 @@ def test_a_mistake_costs_points_where_it_belongs(
     asked = {group.name for group in lab.groups} - mistake.disturbs if WHOLE else own
     only = ",".join(sorted(asked))
     record = grade_faster(lab, tree.solution_files(lab, mistake.edits), tmp_path, only)
-    assert record.status == "graded", record.message  # what does not build loses everywhere
+    # a kernel that does not build would lose in all groups
+    assert record.status == "graded", record.message
     assert lost_tests(record).keys() == own, record.message or lost_tests(record)
 
 
@@ -445,6 +451,7 @@ def test_a_mistake_costs_points_where_it_belongs(
 def test_each_group_notices_a_mistake_in_the_machine_too(
     lab: Lab, group: str, mistake: Mistake, tmp_path: Path, ends_early: Callable[[Enough], None]
 ) -> None:
+    """mistake: one that this group must notice. The grading ends when the group has lost points."""
     ends_early(its_group_has_lost)
     record = grade_tree(lab, tree.solution_files(lab, mistake.edits), tmp_path, group)
     assert record.status == "graded", record.message

@@ -93,6 +93,7 @@ def test_a_spreadsheets_mark_and_blank_lines_are_passed_over(tmp_path: Path) -> 
 def test_a_bad_row_is_an_error_that_names_line_and_column(
     tmp_path: Path, text: str, why: str
 ) -> None:
+    """text: a whole late.csv; why: a pattern for the message."""
     with pytest.raises(BadLate, match=why):
         read(tmp_path, text)
 

@@ -14,6 +14,7 @@ def record(mean_ms: float | None, worst_ms: float | None, secret_ms: float = 1) 
     """Return a student's record with these values; None: not measured."""
 
     def test(name: str, value: float | None, hidden: bool = False) -> Outcome:
+        """Return the outcome of a measured test; 10 or less is all points, 90 none."""
         limits = {"value": value, "full": 10.0, "none": 90.0, "unit": "ms"}
         found = limits if value is not None else {}
         return Outcome("g", name, "", hidden, 0.5, 1, measured=True, **found)

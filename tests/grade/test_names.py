@@ -51,6 +51,7 @@ def test_a_folder_keeps_the_marks_of_a_name() -> None:
 
 
 def test_a_name_that_was_changed_on_the_way_out_is_found() -> None:
+    """`handed` are names as the grader writes them: printable, and safe in a folder and a table."""
     handed = ["Ada-Lovelace", "-x", "a<U+200B>b", "Müller", "bob"]
     assert names.find_name("Ada Lovelace", handed) == "Ada-Lovelace"
     assert names.find_name("'-x", handed) == "-x"
@@ -110,6 +111,7 @@ def read(folder: Path, data: bytes) -> dict[str, Late]:
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_late_days_are_read_whatever_separates_the_columns(tmp_path: Path, separator: str) -> None:
+    """Programs for tables separate columns by commas, semicolons or tabs."""
     text = "student,days\nkey,5\nAda Lovelace,1\n'-x,2\n".replace(",", separator)
     assert read(tmp_path, text.encode()) == {
         "key": Late(5, 0, 50),
@@ -144,6 +146,7 @@ def test_a_late_csv_in_another_coding_is_named(tmp_path: Path, data: bytes, why:
     "raw", [b"a b'c", b"bad\xff", b'bad\xff %s\\n$x"`', b"line\n", b"bad\xff\n\n"]
 )
 def test_a_path_in_a_printed_command_is_that_path(raw: bytes, tmp_path: Path) -> None:
+    """raw: the bytes of a path. A shell reads them back from the quoted word."""
     word = quote_shell(os.fsdecode(raw))
     word.encode()
     out = tmp_path / "out"

@@ -131,6 +131,7 @@ def grade_template(files: dict[str, str], folder: Path, only: str = "") -> Recor
 def test_the_solution_of_a_new_lab_has_all_points_and_what_is_handed_out_none(
     tmp_path: Path,
 ) -> None:
+    """What is handed out is the solution without the function that the student writes (a hole)."""
     solved = grade_template(tree.solution_files(LAB), tmp_path / "solved")
     assert (solved.status, solved.score) == ("graded", FULL), solved.tests
     handed_out = grade_template(tree.cut_hole(LAB.holes[0]), tmp_path / "handed-out")
@@ -180,6 +181,8 @@ def test_the_list_of_what_a_test_may_ask_has_every_field(kind: type) -> None:
 
 @pytest.mark.parametrize("kind", [Run, Request])
 def test_the_list_of_what_a_test_may_ask_has_every_question(kind: type) -> None:
+    """The page shows each public property and method of Run and Request, and each field of
+    Event."""
     questions = (property, cached_property, FunctionType)
     names = [n for n, v in vars(kind).items() if isinstance(v, questions) and n[0] != "_"]
     assert names and all(map(shows, names))

@@ -316,6 +316,7 @@ def test_a_folder_that_cannot_be_read_is_the_graders_failure(
     scandir = os.scandir
 
     def guarded(path: str) -> Iterator[os.DirEntry]:
+        """List a folder; the one called `locked` may not be read."""
         if str(path).endswith("/locked"):
             raise PermissionError(errno.EACCES, "Permission denied", path)
         return scandir(path)
@@ -879,6 +880,7 @@ def test_what_cannot_be_done_as_asked_is_told_and_nothing_made(
 def test_a_class_list_that_makes_no_folders_is_told_by_its_line(
     tmp_path: Path, names: str, why: str
 ) -> None:
+    """names: the file of students' names; why: a pattern for the message, with the line."""
     (tmp_path / "list").write_text(names)
     with pytest.raises(BadRoster, match=why):
         read_roster(tmp_path / "list")
@@ -914,6 +916,7 @@ def stopped_skeleton(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     begun: list[str] = []
 
     def copy_tree(lab: Lab, out: Path) -> None:
+        """Note for whom a tree is copied, and stop the first copy for Bo."""
         begun.append(out.name)
         (out / lab.folder.relative_to(ROOT)).mkdir(parents=True)
         if begun.count("Bo") == 1 and out.name == "Bo":
@@ -984,6 +987,7 @@ def test_samples_that_are_stopped_leave_nothing(
     """^C comes at the first wrong answer, after the solution was written."""
 
     def solution(lab: Lab, edits: tuple) -> dict[str, str]:
+        """Return the solution; interrupt the work when a wrong answer is to be written."""
         if edits:
             raise KeyboardInterrupt
         return {FILE: "text"}

@@ -23,7 +23,8 @@ from sluice.system.image import Content
 
 STAFF = ROOT / "grade" / "staff"
 CALENDAR = (STAFF / "calendar.md").read_text() if STAFF.exists() else ""
-LABS = [lab for lab in load_labs() if f"`{lab.name}`" in CALENDAR]  # those of the course
+# the labs in the course's calendar
+LABS = [lab for lab in load_labs() if f"`{lab.name}`" in CALENDAR]
 pytestmark = pytest.mark.skipif(not STAFF.exists(), reason="a student's tree has none of it")
 EXAM_QUESTIONS = 10
 ANSWER = "**Answer.**"
@@ -78,6 +79,7 @@ def test_each_question_of_the_handout_has_a_model_answer(lab: Lab) -> None:
 
 @each_lab
 def test_an_exam_has_ten_questions_each_with_answer_and_evidence(lab: Lab) -> None:
+    """The page has a section for each number; EVIDENCE is where the answer can be checked."""
     found = sections(lab.folder / "staff" / "exam.md")
     assert list(found) == list(range(1, EXAM_QUESTIONS + 1))
     for number, text in found.items():
@@ -117,6 +119,7 @@ def lacking(proof: Proof) -> str:
 
 
 def test_the_evidence_of_each_answer_stands_where_the_page_says() -> None:
+    """A proof is a file and words that must be in it."""
     found = list(proofs())
     assert len(found) > 150
     wrong = [lacking(proof) for proof in found if lacking(proof)]

@@ -44,7 +44,7 @@ def graded(folder: Path, lab: Lab = LAB, tests: str = TESTS) -> Record:
     all forms."""
     files = tree.solution_files(lab)
     file = next(iter(files))
-    files[file] += "\n"  # not as in this tree, so it is compiled
+    files[file] += "\n"  # the file differs from this tree's, so it is compiled
     record = grading.grade_submission(lab, lambda: files, folder, "7", "make grade", tests)
     formats.write_all(record, folder)
     return record
@@ -142,6 +142,7 @@ def test_what_fails_with_the_submission_alone_is_the_submissions(
     honest = workbench.Workbench.run
 
     def run(bench: workbench.Workbench, *words: object, **how: object) -> object:
+        """Run the machines of the control, which is the solution, as always; fail for others."""
         if bench.folder.name == "control":
             return honest(bench, *words, **how)
         raise KeyError("wild")

@@ -76,11 +76,13 @@ def test_a_compiler_without_stdint_will_do(tmp_path: Path, source: str) -> None:
     done = syntax(*options, source=source)
     assert (done.returncode, done.stderr) == (0, "")
     include = syntax(*options, "-include", "stdint.h", source=source)
-    assert "stdint.h: No such file" in include.stderr  # it is indeed not there
+    # this compiler does not find the header
+    assert "stdint.h: No such file" in include.stderr
 
 
 @pytest.mark.native
 def test_a_library_may_make_strchr_a_macro(tmp_path: Path) -> None:
+    """GENERIC is a header in which strchr is a macro, as C23 allows."""
     (tmp_path / "generic.h").write_text(GENERIC)
     options = ["-include", tmp_path / "generic.h"]
     done = syntax(*options, source="kernel/policy/registry.c")
@@ -114,7 +116,8 @@ def test_a_lab_says_which_warnings_count_in_a_student_s_file(warning: str) -> No
     file = "policies/sched/clook.c"
     with sandbox.sandbox_folder() as apart:
         tree.lay_out_sources(apart.path, {file: WITH_WARNING.get(warning, PASSED_OVER)})
-        assert compiler.compile_file(file, apart)  # by itself no warning is an error
+        # without a lab's list no warning is an error
+        assert compiler.compile_file(file, apart)
         if warning:
             with pytest.raises(compiler.BuildFailed, match=f"-Werror={warning}"):
                 compiler.compile_file(file, apart, counted)

@@ -168,6 +168,7 @@ def test_a_row_that_leaves_the_newer_columns_out_has_the_times_of_before(
 
 
 def test_there_is_a_row_for_every_drive_of_the_papers() -> None:
+    """-l lists the drives, one a line."""
     names = re.findall(r"^(\w+):", run("-l"), re.M)
     wanted = {"rz57", "rz58", "lps540s", "st31230n", "cheetah4lp", "hp97560", "st19101"}
     assert wanted | {"exponential", "fixed", "none"} <= set(names)
@@ -215,6 +216,8 @@ def test_a_drive_with_a_read_mark_is_as_the_measured_one() -> None:
 @needs_hp_data
 @pytest.mark.parametrize("part", ["no-read-mark", "no-completion"])
 def test_the_read_mark_and_the_completion_matter(part: str) -> None:
+    """Without one part of the model the error against the measured trace (demerit) grows by 20
+    %."""
     whole, without = (
         figures(run("-d", "hp_c3323a", *options, HP_TRACE))["demerit_ms"]
         for options in ((), ("-x", part))
@@ -261,6 +264,7 @@ def test_many_random_4k_reads_of_cheetah4lp_come_nearer() -> None:
 def test_random_reads_take_the_published_access_time(
     drive: str, mean_ms: float, tolerance: float
 ) -> None:
+    """20,000 reads of one sector at random places, one at a time; seed 1."""
     result = figures(run("-d", drive, "-r", "20000", "1", "1"))
     assert result["mean_ms"] == pytest.approx(mean_ms, rel=tolerance)
 
@@ -422,6 +426,7 @@ def test_the_distributions_are_written(tmp_path: Path) -> None:
 def test_a_bad_line_is_refused_with_file_and_line(
     line: str, complaint: str, tmp_path: Path
 ) -> None:
+    """The second line of the trace is wrong; complaint: a part of the message."""
     trace = tmp_path / "bad.trace"
     trace.write_text(f"R x 0 8 1000 0\n{line}\n")
     done = subprocess.run(

@@ -64,6 +64,7 @@ def sources(name: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", TABLE)
 def test_each_figure_has_one_source_or_is_said_to_be_chosen(name: str) -> None:
+    """A source is a kind, as a paper or data sheet, and which one; `chosen` needs no more."""
     assert sorted(field for field, _ in sources(name)) == sorted(figures(name))
     for field, source in sources(name):
         kind, _, which = source.partition(": ")

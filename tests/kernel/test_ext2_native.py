@@ -27,7 +27,8 @@ TOOL = NATIVE / "ext2_tool"
 UNITS = NATIVE / "ext2_test"
 SEEDS = int(os.environ.get("SLUICE_SEEDS", "1"))
 BLOCK_SIZES = [1024, 2048, 4096, 8192]
-PLAIN = ("-O", "^resize_inode,^dir_index,^ext_attr")  # as our mkfs makes them
+# without these features, as our mkfs makes images
+PLAIN = ("-O", "^resize_inode,^dir_index,^ext_attr")
 FILES = {"write": 123_456, "small": 59, "empty": 0, "exact": 8192 * 3}
 
 
@@ -138,6 +139,7 @@ def test_random_operations_agree_with_the_model(
 def test_a_full_disk_loses_and_leaks_nothing(
     tmp_path: Path, options: tuple[str, ...], seed: int
 ) -> None:
+    """Random operations fill a disk of 2 MB; e2fsck finds nothing wrong."""
     image = make(tmp_path / "image", *options, size="2M")
     tool(image, script="random 1500 400000\n", seed=seed)
     fsck(image)
@@ -159,6 +161,7 @@ def test_processes_that_meet_neither_deadlock_nor_corrupt(tmp_path: Path, seed: 
 
 @pytest.mark.parametrize("block", BLOCK_SIZES)
 def test_files_written_are_read_back_by_debugfs(tmp_path: Path, block: int) -> None:
+    """FILES has names and sizes; the tool puts them into an image, and debugfs takes them out."""
     image, data = make(tmp_path / "image", block=block), tmp_path / "data"
     script = "mkdir /d\n"
     for name, size in FILES.items():
@@ -340,6 +343,8 @@ def test_a_changed_directory_with_a_hash_tree_becomes_a_plain_one(tmp_path: Path
 
 
 def test_extended_attributes_go_with_their_file(tmp_path: Path) -> None:
+    """debugfs gives a file an attribute. The kernel, which has none, must free its block with the
+    file."""
     image = make(tmp_path / "image", "-I", "128")
     tool(image, script="write /x 2000 1\n")
     debugfs(image, "ea_set x user.name value")
@@ -382,6 +387,8 @@ def test_sparse_and_large_files_reach_the_formats_limit(tmp_path: Path) -> None:
 
 
 def test_a_directory_of_thousands_of_files(tmp_path: Path) -> None:
+    """4000 files are made, half of them removed, and 2000 with longer names made in their
+    places."""
     image = make(tmp_path / "image", "-N", "8000", size="32M", block=4096)
     script = "mkdir /d\nmany /d 4000 f\nrmmany /d 2000 f\nmany /d 2000 longer_name\nstat /d\n"
     tool(image, script=script, flush=0, buffers=1000)
@@ -475,6 +482,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_damage_never_ends_in_a_panic_a_hang_or_a_bad_access(
     tmp_path: Path, victim: Path, kind: str
 ) -> None:
+    """kind: which part of the disk the seed damages. The tool then does random operations."""
     for seed in range(8 * SEEDS):
         image = damage_file(victim, tmp_path / f"{kind}.{seed}", kind, seed)
         script = "abuse 200\nprocesses 3 60\nabuse 100\n"

@@ -170,7 +170,8 @@ def test_times_of_planes_by_hand() -> None:
     commands = [
         (0, "W", 0, 16),  # the die is told of the second page while the first crosses
         (10**9, "W", 16, 8),
-        (10**9 + 200 * us, "W", 24, 8),  # of one row, but the first is being programmed
+        # in one row with the page before, which is already being programmed
+        (10**9 + 200 * us, "W", 24, 8),
         (2 * 10**9, "W", 32, 8),
         (3 * 10**9, "W", 40, 16),  # told together, but of two rows
         (4 * 10**9, "R", 0, 16),  # of one row: read at once, they cross one after the other
@@ -330,7 +331,7 @@ def amplification(block_pages: int, filled: int, spare_percent: int) -> tuple[fl
 def test_cleaning_moves_as_much_as_the_formula_says(
     block_pages: int, filled: int, spare_percent: int
 ) -> None:
-    """The formula is for many blocks of many pages: its error falls with their numbers. It was
+    """The formula is for many blocks of many pages: its error falls with their numbers. It is
     0.33 % with 512 blocks of 64 pages and 15 % spare, which is why that case is not here."""
     measured, predicted = amplification(block_pages, filled, spare_percent)
     assert measured == pytest.approx(predicted, rel=0.003)

@@ -71,6 +71,7 @@ def test_an_fsync_that_meets_a_swap_of_order_confirms_what_is_on_the_disk(
 def test_processes_that_swap_the_order_policy_lose_and_leak_nothing(
     empty: Path, tmp_path: Path, seed: int
 ) -> None:
+    """Four processes do 300 operations each; some of these operations swap the policy."""
     image = tmp_path / "image"
     shutil.copy(empty, image)
     said = run(TOOL, f"seed={seed}", image, script="processes 4 300 swaps\nsync\n")

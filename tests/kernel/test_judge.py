@@ -13,8 +13,8 @@ CLOCK-Pro cannot be compared; a model of why has its hits, too:
   LIR; the paper does not, nor does ours.
 - S3-FIFO: in three things libCacheSim is not as the paper, and ours is. While the cache was never
   full, libCacheSim puts blocks for which the small queue has no room into the main queue. It looks
-  up a block's name before it makes room for the block, not after. And if a block that moves fills
-  the main queue, it takes the victim from the small queue all the same.
+  up a block's name before it makes room for the block, not after. If a block that moves fills the
+  main queue, libCacheSim takes the victim from the small queue all the same.
 - CLOCK-Pro: libCacheSim's takes in no block while as many are cold as may be, which is half of the
   cache at first. It begins with cold blocks only, so half of the cache stays empty, and the blocks
   that came first stay for ever. The paper evicts a cold block, and so does ours.
@@ -80,7 +80,7 @@ CAFFEINE_HITS = [511, 3577, 6646, 11936]
 CAFFEINE_CLOCK, CAFFEINE_SIEVE = [2090, 4028, 10696], [3159, 5834, 11156]
 # Hits of two-queue.S3Fifo and, without hashes and jitter, sketch.WindowTinyLfu, of 3.2.3.
 CAFFEINE_S3FIFO, CAFFEINE_WTINYLFU = [3552, 6481, 11720], [3670, 7004, 11803]
-NO_CACHE = ("clockpro",)  # which never evicts a block
+NO_CACHE = ("clockpro",)  # libCacheSim's never evicts a block
 AS_OURS = ("lru", "clock", "2q", "sieve")
 
 
@@ -141,6 +141,8 @@ def test_the_book_says_how_far_the_others_differ() -> None:
 @pytest.mark.skipif(not WHOLE, reason="FULL=1 asks libCacheSim itself")
 @pytest.mark.skipif(not HERE_TOO, reason="libcachesim is there for Linux on x86-64")
 def test_libcachesim_says_so_itself() -> None:
+    """TOLD has libCacheSim's hits for the first seed; for others the models are compared with
+    it."""
     assert hits_of_judge(1) == TOLD
     for seed in SEEDS[1:]:
         said = hits_of_judge(seed)
@@ -178,6 +180,7 @@ def hits_of_clock_that_enters_first(blocks: tuple[int, ...], size: int) -> int:
 
 
 def test_clock_and_sieve_differ_from_caffeines_in_one_thing_each() -> None:
+    """Caffeine's CLOCK lets a block enter before it evicts one; its SIEVE holds one block less."""
     blocks, sizes = trace(), SIZES[1:]
     entering = [hits_of_clock_that_enters_first(blocks, size) for size in sizes]
     assert entering == CAFFEINE_CLOCK

@@ -41,7 +41,7 @@ KINDS = sorted({path.parent.name for path in POLICIES})
 # The headers for policies of all kinds, and the kinds whose calls another kind may use, too.
 COMMON = {"kernel/policy/common.h", "kernel/policy/position.h"}
 BESIDES = {"write": "update", "place": "sched"}
-MOST_LINES = 80  # of a kind's header: a page
+MOST_LINES = 80  # a kind's header fits a page
 KERNEL_SOURCES = sorted(ROOT.glob("kernel/**/*.[chS]"))
 
 
@@ -134,6 +134,8 @@ def list_declared(headers: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("path", POLICIES, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_policy_uses_only_what_its_kind_and_the_library_declare(path: Path) -> None:
+    """A policy's object must define itself all functions that no header which it may use
+    declares."""
     kind = path.parent.name
     kinds = {header_of(kind), header_of(BESIDES.get(kind, kind))}
     library = {header for header in included_headers(path) if header.startswith("policies/lib/")}
@@ -259,6 +261,7 @@ LOOK_INSIDE = {
 
 
 def test_the_host_uses_the_console_the_dev_files_the_trace_and_the_image_only() -> None:
+    """DOORS are other ways to look into a machine; LOOK_INSIDE has the few files that use one."""
     users = {
         path.relative_to(ROOT).as_posix()
         for top in ("sluice", "grade", "book", "tests", "tools")

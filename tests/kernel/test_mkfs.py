@@ -271,6 +271,8 @@ SCATTER = ("-b", "8K", "-s", "512M", "--group", "16M")
 
 
 def test_scattered_files_are_whole_anywhere_with_their_inodes_beside_them(tmp_path: Path) -> None:
+    """60 files of 12 blocks each have groups drawn for them. A group has 2048 blocks and 1024
+    inodes."""
     path = mkfs(tmp_path / "i", *SCATTER, "--scatter", "/d/f=60:90K", "--pattern", "7")
     groups = []
     for k in range(60):
@@ -285,6 +287,7 @@ def test_scattered_files_are_whole_anywhere_with_their_inodes_beside_them(tmp_pa
 
 
 def test_places_are_drawn_from_the_seed(tmp_path: Path) -> None:
+    """-U: the seed. Three files of 64 KiB are laid at random places in three images."""
     options = (*SCATTER, "--scatter", "/f=3:64K")
     first, again, other = (
         [file_blocks(mkfs(tmp_path / f"{i}", *options, "-U", seed), f"/f{k}") for k in range(3)]
@@ -315,6 +318,7 @@ def test_each_file_has_a_pattern_of_its_own_up_to_its_last_byte(tmp_path: Path) 
 
 
 def test_files_reach_triple_indirect_blocks_and_beyond_four_gigabytes(tmp_path: Path) -> None:
+    """debugfs shows the blocks of pointers of the third (TIND) and second (DIND) level."""
     path = mkfs(tmp_path / "i", "-b", "1K", "-s", "200M", "--file", "/t=80M", "--file", "/d=1M")
     assert "(TIND)" in inode(path, "/t")
     assert "(DIND)" in inode(path, "/d")
@@ -336,6 +340,7 @@ def test_blocks_of_zeros_are_holes_only_if_asked(tmp_path: Path) -> None:
 
 
 def test_the_same_inputs_give_the_same_bytes(tmp_path: Path, folder: Path) -> None:
+    """-U: the seed, by which the fillers are drawn that use half of the disk."""
     options = ["-d", folder, "--fill", "50", "--fragment", "40", "-U"]
     first, second, other = (
         mkfs(tmp_path / name, *options, seed).read_bytes()
@@ -376,6 +381,8 @@ def test_ageing_reaches_the_utilisation_asked_for(
 
 
 def test_fragmenting_scatters_the_free_space(tmp_path: Path) -> None:
+    """Half of the disk stays free: in one or two pieces, or scattered by fillers that are
+    removed."""
     options = ["-s", "64M", "--fill", "50", "--fragment"]
     whole = free_extents(mkfs(tmp_path / "i", *options, "0"))
     scattered = free_extents(mkfs(tmp_path / "j", *options, "50"))
@@ -440,6 +447,7 @@ def test_a_missing_value_or_image_is_named() -> None:
 
 
 def test_a_refused_file_is_named_and_the_old_image_stays(tmp_path: Path) -> None:
+    """The folder has a named pipe, which no image can have."""
     top = tmp_path / "folder"
     (top / "dev").mkdir(parents=True)
     os.mkfifo(top / "dev" / "pipe")

@@ -155,6 +155,7 @@ def stale(changed: dict[int, bytes]) -> dict[int, bytes]:
 
 
 def test_the_last_copy_of_a_block_wins(states: States, tmp_path: Path) -> None:
+    """The log has an older copy of each block before the right one."""
     image = begin(states, tmp_path)
     image.write_log([Transaction(stale(states.changed)), Transaction(states.changed)])
     recover_both(image.save())
@@ -188,6 +189,7 @@ def test_a_block_that_begins_with_the_magic_is_as_it_was(states: States, tmp_pat
 
 
 def test_a_commit_block_alone_is_a_transaction(states: States, tmp_path: Path) -> None:
+    """Two of the four transactions change no block."""
     image = begin(states, tmp_path)
     image.write_log([Transaction(), *split(states.changed, 2), Transaction()])
     assert "4 transactions" in recover_both(image.save())
@@ -209,6 +211,7 @@ def test_other_superblocks_are_obeyed(
 
 
 def test_an_empty_log_is_recovered_too(states: States, tmp_path: Path) -> None:
+    """Nothing is replayed; the next transaction gets the following number."""
     image = begin(states, tmp_path)
     image.write_log([])
     image.set(start=0, sequence=41)
@@ -237,6 +240,7 @@ def test_what_was_not_committed_is_not_replayed(
 
 
 def test_a_log_of_other_numbers_is_not_replayed(states: States, tmp_path: Path) -> None:
+    """The superblock waits for transaction 6; the log begins with number 7."""
     image = begin(states, tmp_path)
     image.write_log(split(states.changed, 2), sequence=7)
     image.set(sequence=6)
@@ -270,6 +274,7 @@ def test_a_revoke_drops_what_is_not_newer(
 
 
 def test_revokes_of_what_was_not_committed_do_not_count(states: States, tmp_path: Path) -> None:
+    """The second transaction revokes all blocks of the first one, but has no commit block."""
     image = begin(states, tmp_path)
     homes = tuple(states.changed)
     odd = Transaction(revokes=homes, committed=False)
@@ -302,6 +307,7 @@ def expect_refused(image: Image, why: str) -> None:
 
 
 def test_a_revoke_that_is_longer_than_its_block_is_refused(states: States, tmp_path: Path) -> None:
+    """The block of revokes says that 1028 of its 1024 bytes are in use."""
     image = begin(states, tmp_path)
     last = Transaction(revokes=(11000,), revoked_bytes=1028)
     image.write_log([*split(states.changed, 2), last])
@@ -384,6 +390,8 @@ def test_a_log_without_needs_recovery_is_emptied_before_the_disk_is_written(
 
 
 def test_a_disk_for_reading_only_keeps_such_a_log(states: States, tmp_path: Path) -> None:
+    """The log of a disk that was not unmounted can be replayed in memory only; the disk stays as it
+    was."""
     path = forgotten(states, tmp_path).path
     before = path.read_bytes()
     root = Path(shutil.copy(states.before, tmp_path / "root"))
@@ -403,6 +411,8 @@ def test_a_disk_for_reading_only_keeps_such_a_log(states: States, tmp_path: Path
 def test_what_cannot_be_emptied_is_mounted_for_reading(
     states: States, tmp_path: Path, fields: dict[str, int], why: str
 ) -> None:
+    """fields: of the journal's superblock; why: what the kernel says. Its files can be read
+    only."""
     path = forgotten(states, tmp_path, **fields).path
     before = path.read_bytes()
     said = run(TOOL, path, script="create /x\nstat /d/new\n")
@@ -415,6 +425,8 @@ def test_what_cannot_be_emptied_is_mounted_for_reading(
 
 
 def test_a_log_of_debugfs_is_replayed(states: States, tmp_path: Path) -> None:
+    """debugfs writes a transaction: jo opens the journal, jw writes blocks and revokes, jc closes
+    it."""
     image = begin(states, tmp_path)
     lines = ["jo"]
     for i, (home, data) in enumerate(states.changed.items()):

@@ -187,6 +187,7 @@ def test_what_is_wrong_with_each_file_is_named_at_once(tmp_path: Path) -> None:
 
 
 def test_each_policy_of_this_tree_registers_what_its_path_says() -> None:
+    """The check of a student's objects finds nothing wrong in the tree's own policies."""
     for path in sorted(TREE.glob("policies/*/*.c")):
         file = path.relative_to(TREE).as_posix()
         asked = replace(ELEVATOR, files=(file,))
@@ -286,6 +287,7 @@ def test_a_lab_has_the_policies_of_a_kind_that_its_machines_need(of: Lab) -> Non
 def test_a_scenario_that_needs_what_a_graded_kernel_has_not_is_the_labs_fault(
     scenario: Scenario, tmp_path: Path
 ) -> None:
+    """The scenario uses the scheduler fcfs, and the lab's kernel is built without it."""
     bench = workbench.Workbench(KERNEL, KERNEL, tmp_path, "1", 1)
     bench.absent = tree.find_unlinked_policies(ELEVATOR)
     with pytest.raises(BadLab, match='no sched policy fcfs: add "sched/fcfs" to `policies`'):
@@ -401,6 +403,7 @@ TWO = {  # files to be added to the kernel, and the message of the boot
 def test_two_rows_of_one_name_end_the_boot(
     files: dict, why: str, tmp_path: Path, make_image: MakeImage
 ) -> None:
+    """files: sources that register the same name twice; why: what the kernel says then."""
     kernel = kernel_with(tmp_path, {path: text() for path, text in files.items()})
     result = run_rc(Config((Disk(make_image(rc="true")),), kernel=kernel))
     assert f"boot: {why}" in result.console

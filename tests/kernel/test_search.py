@@ -178,6 +178,7 @@ def plant(fault: Fault, search: Path, folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", COMPLETE)
 def test_nothing_is_wrong_in_any_state(name: str, search: Path) -> None:
+    """The search is complete when no state is left to be visited."""
     wanted = COMPLETE[name]
     lines = run(search, *wanted.options, *LIMIT, *wanted.programs)
     assert value(lines, "result") == "complete", lines
@@ -195,6 +196,8 @@ def test_a_repeated_search_visits_as_many_states(search: Path) -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(name: str, search: Path, tmp_path: Path) -> None:
+    """The kernel without the fault is right; with it the search tells the steps, which can be
+    replayed."""
     fault = FAULTS[name]
     right = run(search, *fault.options, "--states", "3000", *fault.programs)
     assert value(right, "result") in ("complete", "stopped")
@@ -258,6 +261,7 @@ def test_a_configuration_that_cannot_be_is_refused(why: str, search: Path) -> No
 def test_a_policy_is_held_to_an_age_only_if_its_bound_is_known(
     args: str, promise: str, search: Path
 ) -> None:
+    """promise: the age in ms that no dirty block may exceed, or that there is none."""
     lines = run(search, *CACHE, *LIMIT, "--args", args, "D0")
     assert value(lines, "promise") == promise
     assert value(lines, "result") == "complete"
@@ -288,6 +292,7 @@ def test_a_live_queue_has_fewer_commands_under_way(search: Path) -> None:
 
 
 def test_a_step_that_does_not_end_is_a_violation(search: Path, tmp_path: Path) -> None:
+    """The planted loop waits for a pinned block while there is none."""
     fault = Fault(
         "kernel/cache/pinned.c",
         "    for (struct list *i; (i = list_first(&bcache.pinned[d->id]));)\n"
@@ -326,6 +331,8 @@ def test_policies_are_found_by_name_and_tunable(search: Path) -> None:
 def test_the_command_says_what_was_visited_and_reached(
     search: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """One program makes block 0 dirty and flushes it. The table tells how much of each file was
+    executed."""
     asked = command.Request(Configuration(("D0 F",)), missed=True)
     assert command.run_request(asked) == 0
     said = capsys.readouterr().out
@@ -456,6 +463,7 @@ def test_a_mutant_of_each_rule_is_judged_as_the_list_has_it(rule: str, search: P
 
 
 def test_a_mutant_that_is_listed_and_caught_is_wrong() -> None:
+    """A listed mutant should be missed, and any other one caught; all else is wrong."""
     listed = next(m for m in mutants.list_mutants() if m.reason())
     free = next(m for m in mutants.list_mutants() if not m.reason())
     states = {
@@ -472,6 +480,7 @@ def test_a_mutant_that_is_listed_and_caught_is_wrong() -> None:
 
 
 def test_the_page_has_one_row_for_a_command(tmp_path: Path) -> None:
+    """The same command is stored twice; its second row takes the place of the first."""
     copy = tmp_path / "search.md"
     copy.write_text(search_page.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     for states in ("7", "8"):

@@ -311,6 +311,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     lines: list[list[str]] = []
 
     def run(line: list[str], **how: Any) -> subprocess.CompletedProcess:
+        """Note a program's words; it fails if FAILS is among them."""
         lines.append(line)
         return subprocess.CompletedProcess(line, FAILS if "FAILS" in line else 0, stdout="")
 
@@ -418,7 +419,7 @@ def test_the_words_of_a_goal_are_those_of_a_verb() -> None:
                 assert words[-1] in there, f"{goal} {name}"
 
 
-LEFT_OUT = {"SUBMISSION", "OUT"}  # of `make replay`, with CERTIFICATE alone
+LEFT_OUT = {"SUBMISSION", "OUT"}  # variables of `make replay` that count only with CERTIFICATE
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,7 @@ def test_the_reader_agrees_with_debugfs(laboratory: Laboratory, tmp_path: Path) 
 
 
 def test_the_reader_refuses_what_cannot_be_right(laboratory: Laboratory) -> None:
-    """Fields of /f's inode are overwritten: its kind, its first block, its size. And a disk of 100
+    """Fields of /f's inode are overwritten: its kind, its first block, its size. A disk of 100
     bytes is too short."""
     planter = Planter(laboratory.base.disk, [])
     at = planter.place_of("/f")
@@ -259,7 +259,7 @@ def test_cuts_leave_each_subset_of_what_was_not_flushed() -> None:
     base = Base(bytes(64 * SECTOR))
 
     def first_bytes(image: Image) -> bytes:
-        return image.bytes()[:: 8 * SECTOR][:3]  # of where the three writes go
+        return image.bytes()[:: 8 * SECTOR][:3]  # the first bytes at the places of the three writes
 
     left = {first_bytes(image) for _, image in iterate_cuts(base, writes(1, 1, 1))}
     subsets = {bytes(values) for values in product((0, 1), (0, 2), (0, 3))}
@@ -379,6 +379,7 @@ def test_no_cut_of_one_operation_loses_anything(laboratory: Laboratory) -> None:
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_each_planted_fault_is_found(laboratory: Laboratory, fault: Fault) -> None:
+    """A fault changes the recorded events of its workload, and then a cut loses something."""
     planted = plant(fault, laboratory.base.disk)
     workload = find_workload(fault.workload)
     assert planted(laboratory.record(workload)) != laboratory.record(workload)
@@ -388,8 +389,8 @@ def test_each_planted_fault_is_found(laboratory: Laboratory, fault: Fault) -> No
 @pytest.mark.parametrize(
     "text",
     [
-        "append /f 8000 1; fsync /f",  # the bitmap calls its blocks free
-        "creat /n; rename /f /n",  # the bitmap calls the inode free that the mount frees
+        "append /f 8000 1; fsync /f",  # the bitmap on the disk calls the file's new blocks free
+        "creat /n; rename /f /n",  # the mount frees an inode that is free in the bitmap already
     ],
 )
 def test_a_mount_without_e2fsck_trusts_no_summary(laboratory: Laboratory, text: str) -> None:

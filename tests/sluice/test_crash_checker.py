@@ -108,6 +108,7 @@ def test_an_e2fsck_that_does_not_open_the_disk_is_refused(served: ServedChecker)
 
 
 def test_what_is_served_ends_with_its_laboratory(served: ServedChecker) -> None:
+    """The process of e2fsck is there until the laboratory is closed. Signal 0 only asks for it."""
     served.path.write_bytes(bytes(1 << 19))
     served.run("-fn")
     pid = served.commands["-fn",].pid

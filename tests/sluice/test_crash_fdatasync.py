@@ -1,5 +1,5 @@
 """fdatasync in the crash laboratory: what it writes, what a cut may leave, and what is lost if it
-leaves more behind than times. And disks that differ in an empty log only are judged once.
+leaves more behind than times. Disks that differ in an empty log only are judged once.
 
 The operation `store` is a write followed by fdatasync. SETUPS are the disks, by the policy of
 order: sync, none, or a journal. The model (History) knows names and contents at each moment, which
@@ -59,6 +59,7 @@ def test_an_overwrite_and_fdatasync_is_one_write_and_one_flush(order: str) -> No
 )
 @pytest.mark.parametrize("order", draw_for_each(["sync", "journal"], 4))
 def test_no_cut_loses_what_an_fdatasync_has_confirmed(order: str, text: str) -> None:
+    """text: a workload; each of its cuts is judged."""
     promise = promise_of("prefix" if order == "journal" else "sync")
     with Laboratory(SETUPS[order], promise) as laboratory:
         outcome = laboratory.try_workload(find_workload(text), most=1)
@@ -70,7 +71,7 @@ def test_no_cut_loses_what_an_fdatasync_has_confirmed(order: str, text: str) -> 
     ("text", "first"),
     [
         ("creat /n; fdatasync /n", 1),  # the file must be there
-        ("creat /n; rename /n /m; fdatasync /m", 1),  # by one of its names
+        ("creat /n; rename /n /m; fdatasync /m", 1),  # the file is there by one of its names
         ("rename /f /n; fdatasync /n", 0),
         ("mkdir /n; store /f 0 100 1", 0),
         ("creat /n; creat /m; store /n 0 100 1", 1),
@@ -101,7 +102,8 @@ def test_disks_are_equal_that_differ_in_an_empty_log_only() -> None:
         disk = machine.start_disk()
     log = EmptyLog(disk)
     (low, high), *rest = [(a[1], b[0]) for a, b in zip(log.kept, log.kept[1:], strict=False)]
-    assert sum(b - a for a, b in [(low, high), *rest]) == (4 << 20) - 4096  # not its superblock
+    # all of the log except its superblock
+    assert sum(b - a for a, b in [(low, high), *rest]) == (4 << 20) - 4096
     assert [len(was) for _, was in log.fixed] == [60, 4096]  # its pointers
 
     def changed(at: int, data: bytes, base: bytes = disk) -> bytes:

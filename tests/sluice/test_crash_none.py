@@ -47,7 +47,7 @@ def test_an_fsynced_files_newest_name_is_there_after_every_later_cut(
     workload = find_workload(name)
     path = workload.operations[-1].words[0]
     events = laboratory.record(workload)
-    done = 1 + len(workload.operations)  # with the mount
+    done = 1 + len(workload.operations)  # 1: the mount, which is an operation, too
     cuts = [(cut, image) for cut, image in laboratory.iterate_cuts(events) if cut.returned == done]
     left = {image.hash: image for _, image in cuts}
     assert len(left) >= 1

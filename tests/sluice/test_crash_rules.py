@@ -171,6 +171,7 @@ BREAK_PLAIN = (
 def test_a_fault_of_a_disk_without_a_journal_breaks_a_rule(
     plain: Laboratory, name: str, rule: int
 ) -> None:
+    """name: the planted fault; rule: the number of the rule that its events break."""
     fault = next(fault for fault in FAULTS if fault.name == name)
     events = plant(fault, plain.base.disk)(plain.record(find_workload(fault.workload)))
     assert any(text.startswith(f"rule {rule}:") for text in plain.check_rules(events).broken)
@@ -191,14 +192,17 @@ def remove_old_name_first(p: Planter) -> list[Event]:
 
 
 def drop_new_block(p: Planter) -> list[Event]:
-    """Plant a fault: a new directory's block is never written."""
-    new = {".", ".."}
-    return p.drop_events(i for i in p.writes(1) if {*(parse_names(p.events[i].data) or ())} == new)
+    """Plant a fault: a new directory's block, which has the names `.` and `..`, is never
+    written."""
+    blocks = {i: parse_names(p.events[i].data) or () for i in p.writes(1)}
+    return p.drop_events(i for i, names in blocks.items() if {*names} == {".", ".."})
 
 
 def show_name_at_once(p: Planter) -> list[Event]:
-    """Plant a fault: a name over two sectors is shown by the write that brings its text."""
-    return p.drop_events(p.covering(p.block_of("/d")[0], p.writes(2))[:1])
+    """Plant a fault: a name over two sectors is shown by the write that brings its text. The write
+    before it, the first one of the directory's block, is dropped."""
+    of_directory = p.covering(p.block_of("/d")[0], p.writes(2))
+    return p.drop_events(of_directory[:1])
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ FAR = "write /f 60000 100 10; fsync /f; append /f 6000 11"  # 66100 bytes, of wh
     [
         ([60100, 66100], 4096, [69632]),
         ([60100, 66100], 1024, [66560]),
-        ([60100, 61000], 4096, []),  # in the block that the file had
+        ([60100, 61000], 4096, []),  # the file grew within its last block
         ([5000, 9000], 4096, []),  # the inode points to it
         ([5000, 14000], 1024, [14336]),
         ([66100, 60100], 4096, []),  # it did not grow

@@ -81,6 +81,7 @@ def test_an_fsync_that_returns_before_its_commit_is_found(laboratory: Laboratory
     for mark in (5, 8):
 
         def plant(events: list[Event], mark: int = mark) -> list[Event]:
+            """Move the return of an fsync to right behind its begin, so it confirms too early."""
             early = events[find_return(events, mark)]
             rest = [event for event in events if event is not early]
             at = find_begin(rest, mark) + 1

@@ -80,7 +80,8 @@ F = History(SETUP).files[History(SETUP).names[-1].at["/f"][1]].data[-1][1]  # wh
         ("creat /n; fsync /n", 1, 3, {"names", "synced"}),
         ("creat /n; fsync /f", 1, 3, set()),  # fsync confirms its own file
         ("unlink /h; creat /n; fsync /n", 3, 4, set()),
-        ("creat /n; unlink /h; fsync /n", 2, 4, set()),  # what came after the file's last change
+        # the operation between came after the file's last change
+        ("creat /n; unlink /h; fsync /n", 2, 4, set()),
         ("creat /n; unlink /h; link /n /e/n; fsync /n", 2, 5, {"names"}),
         ("mkdir /n; fsync /n", 1, 3, {"names"}),
     ],

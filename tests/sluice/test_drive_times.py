@@ -239,6 +239,7 @@ def test_other_tracks_count_from_the_head_switch_on() -> None:
     assert eager.start_times(5, 3, 4, 8) == [5, 9]
 
     def mean(heads: int, switch_ns: int) -> float:
+        """Return the mean time to a free place, in sectors, if 30 % of the places are free."""
         zones = (Zone(0, 9, 80, 2, 0),)
         row = DriveRow(80_000, heads, switch_ns, 0, 1, 1, 1, 0, 0, zones, (0,))
         return eager.mean_locating_sectors(0.3, 4, row)

@@ -22,8 +22,11 @@ def results(other: list[float], setting: str = "a") -> list[dict]:
 
 def judge(found: list[dict], *may: dict) -> list[str]:
     """Return the verdicts on equal arms, as texts."""
-    of = SimpleNamespace(plot={"lead": "stat.x"}, equal=[{"where": {}, **row} for row in may])
-    return [f"{v.word}: {v.says}; {v.why}" for v in equal_arms.judge_equal_arms(of, found)]
+    experiment = SimpleNamespace(
+        plot={"lead": "stat.x"}, equal=[{"where": {}, **row} for row in may]
+    )
+    verdicts = equal_arms.judge_equal_arms(experiment, found)
+    return [f"{v.word}: {v.says}; {v.why}" for v in verdicts]
 
 
 @pytest.fixture(autouse=True)

@@ -426,6 +426,7 @@ def test_every_verb_refuses_a_folder_without_experiments(
 
 
 def test_all_problems_are_told_at_once_and_nothing_runs(small: Path, tmp_path: Path):
+    """A number is out of its range, and a key is missing."""
     change_file(small, "nbuf = 100", "nbuf = 1")
     change_file(small, 'op = "<"', "")
     done = command(small, tmp_path / "out")

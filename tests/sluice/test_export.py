@@ -142,6 +142,7 @@ def test_processes_have_the_names_of_their_programs_and_jobs(rec):
 
 
 def test_every_request_goes_through_its_states_in_time(rec):
+    """A request is queued, issued and completed; the trace counts requests by `number`."""
     for r in rec.requests:
         assert r.queued_ns < r.issued_ns < r.completed_ns, r
         assert rec.start_ns <= r.completed_ns <= rec.end_ns

@@ -40,6 +40,7 @@ def firefox(tmp_path_factory: pytest.TempPathFactory):
 def test_the_theatre_says_what_it_says_in_chromium(
     firefox: Firefox, browser: Page, tmp_path: Path
 ) -> None:
+    """The page has two made-up runs: a burst of 48 writes, and eight writes each half second."""
     html = tmp_path / "theatre.html"
     ripples = dict.fromkeys(range(1000, 4000, 500), 8)
     html.write_text(theatre_page([make_scene("PU", 1, {2000: 48}), make_scene("AIPU", 2, ripples)]))

@@ -102,6 +102,7 @@ def test_what_is_a_papers_names_its_place_in_the_paper(path: Path) -> None:
 
 
 def test_a_finding_and_a_cell_without_their_place_are_found() -> None:
+    """A place is behind the year: ", 4" is section 4. The first expectation is of no paper."""
     toml = {
         "expectations": [{}, {"paper": "Author 1999: few"}, {"paper": "Author 1999, 4: few"}],
         "published": [{"value": "5"}, {"place": "Author 1999"}, {"place": "Author 1999, table 1"}],

@@ -47,7 +47,7 @@ RUNS = [
     (0, {}, {}),
     (0, {"update": "aipu"}, {}),
     (0, {"update": "pu", "sched": "clook", "write": "async"}, TUNED),
-    (0, {"sched": "sluice"}, {}),  # it looks at its queue in every way that costs
+    (0, {"sched": "sluice"}, {}),  # this scheduler searches its queue in all ways that take time
     (1, {"sched": "wow"}, {}),
     (2, {"prefetch": "ondemand", "replace": "arc"}, {}),
     (3, {}, {}),
@@ -264,6 +264,8 @@ def test_a_wrong_address_is_told_and_left_out(
 
 
 def test_a_wrong_number_is_told_and_moves_nothing(page: Page) -> None:
+    """0 is typed for a tunable of pu. The chosen settings, the slider and the runs stay as they
+    are."""
     number, slide = (f"at('{kind}-pu.interval_ms')" for kind in ("set", "slide"))
     before = page.value(f"[chosenNow, {slide}.value, runs.length]")
     page.value(f"({number}.value = '0', {number}.onchange())")
@@ -282,7 +284,7 @@ def test_a_run_that_cannot_be_made_says_why(page: Page) -> None:
     assert said.startswith("This run was not made: the machine ended with status ")
     assert "no_such" in said
     assert page.value("shown.length") == 1
-    run_in(page, 0, {"update": "ipu"}, {})  # which looks that nothing is complained of
+    run_in(page, 0, {"update": "ipu"}, {})  # run_in also checks that the page reports no problem
 
 
 def test_keys_move_a_slider_and_leave_the_time(page: Page) -> None:

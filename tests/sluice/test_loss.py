@@ -305,7 +305,8 @@ def test_a_run_has_the_figures(tmp_path: Path) -> None:
     made, _ = run.make_run(twin_variant(load(path)).runs[0], tmp_path / "console")
     names = [f"loss.data.{name}" for name in ("oldest.mean_s", "oldest.max_s", "age.mean_s", "kib")]
     mean, most, age, kib = metrics.evaluate_all(made, names).values()
-    assert 2 < mean < 3 and 4.9 < most < 6 and 1.4 < age < 2  # by theory T / 2, T and T / 3
+    # theory: T / 2, T and T / 3, with T = 5 s
+    assert 2 < mean < 3 and 4.9 < most < 6 and 1.4 < age < 2
     assert 80 < kib < 120
 
 
@@ -376,7 +377,7 @@ def test_a_real_cut_loses_what_the_calculation_says(policies: str, tmp_path: Pat
     """The trace of one long run says what a cut at any time of it loses. The same run is then cut
     at some of these times. Its disk lacks exactly these blocks: it differs in them, and in no other
     block of the file, from the disk that it leaves if everything is written before the power goes.
-    And each of them holds the write before the lost ones."""
+    Each block that differs holds the write before the lost ones."""
     args = f"{policies} write=delayed"
     _, events = cut_machine(tmp_path, args, WRITES, ":")
     sizes = []

@@ -70,6 +70,7 @@ def shown(explained: RemoteExplainer) -> Machines:
 
 
 def test_the_page_of_two_twins_is_that_of_two_machines(tmp_path: Path) -> None:
+    """A short run with lost frames is made by machines under QEMU and by twins."""
     if why := engine.host_refusal_reason():
         pytest.skip(why)
     path = tmp_path / "short.toml"
@@ -121,7 +122,7 @@ def test_numbers_over_time_are_what_the_load_makes(shown: Machines) -> None:
     assert all(n >= 0 for name in ("dirty", "queue", "server_queue") for _, n in shown[name])
     dirty = [n for _, n in shown["dirty"]]
     assert max(dirty) > 20  # the writer's blocks of a second,
-    assert min(dirty[dirty.index(max(dirty)) :]) < 3  # which a burst writes
+    assert min(dirty[dirty.index(max(dirty)) :]) < 3  # a burst writes the dirty blocks
     assert max(n for _, n in shown["queue"]) > 10  # a burst
     assert max(n for _, n in shown["server_queue"]) <= 8  # no more calls than that come at a time
 

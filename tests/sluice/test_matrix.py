@@ -106,6 +106,7 @@ def asked(tmp_path: Path, monkeypatch) -> Callable[..., MatrixRequest]:
     monkeypatch.setattr(replay, "EXPERIMENTS", tmp_path / "written")
 
     def choice(**given: object) -> MatrixRequest:
+        """Return a request for a matrix, with these words in the place of the usual ones."""
         usual = {"name": "", "traces": "", "cache": "50, 90", "others": "", "drive": "lps540s"}
         usual |= {"count": None, "out": tmp_path / "out", "jobs": 1, "scheduler": ""}
         words = usual | {"folder": tmp_path} | given

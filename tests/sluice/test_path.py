@@ -135,6 +135,7 @@ def test_a_path_fits_the_terminal(width: int) -> None:
 
 
 def test_the_command_prints_a_path_and_names_the_nearest(capsys) -> None:
+    """A path is asked for by its name; without a name all are listed; "victm" is misspelt."""
     assert enter("path", "order") == 0
     assert "policies/sched/clook.c" in capsys.readouterr().out
     assert enter("path") == 0

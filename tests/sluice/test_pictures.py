@@ -21,10 +21,10 @@ from sluice.theatre.staging import theatre_page
 
 PICTURES = Path(__file__).parent / "pictures"
 CELL = 8  # pixels
-MOST = 24  # of 255
+MOST = 24  # the largest difference of a colour, of 255, that is allowed
 # The renderer has a font of its own, and takes the system's one of that name where there is one.
 OWN_LETTERS = not any(Path("/usr/share/fonts").rglob("LiberationSans-Regular*"))
-LETTERS = MOST if OWN_LETTERS else 40  # Debian 12's, version 1.07, differs by 28
+LETTERS = MOST if OWN_LETTERS else 40  # Debian 12 has version 1.07 of the font, which differs by 28
 MS = 10**6
 TURN, CYLINDERS = 20 * MS, 100  # a rotation, and the arm's places
 SHOWN_NS = 2_307 * MS  # in the middle of the burst, a third of a turn after its begin

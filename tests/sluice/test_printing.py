@@ -115,6 +115,7 @@ def test_pythons_own_variable_is_obeyed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("charset", sorted(ALIKE))
 def test_a_likeness_is_as_wide_as_the_character(charset: str) -> None:
+    """Each letter of TEXT that a charset lacks is replaced by one letter of the charset (ALIKE)."""
     printing.codecs.register_error(printing.ALIKE, printing.replace_by_lookalike)
     assert TEXT.encode(charset, printing.ALIKE).decode(charset) == ALIKE[charset]
 

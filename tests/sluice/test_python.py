@@ -168,6 +168,7 @@ def test_events_are_the_kernels_trace(table) -> None:
     ],
 )
 def test_a_wrong_argument_is_refused(table, given: dict, why: str) -> None:
+    """given: the wrong argument; the table's requests also end beyond the disk."""
     far = table.copy()
     far["offset"] *= 10
     with pytest.raises(sluice.BadReplay, match=why):

@@ -88,6 +88,8 @@ def test_every_table_of_the_schema_has_a_record():
 
 
 def test_a_record_that_lacks_a_key_or_has_another_type_is_noticed():
+    """The record Workload has not these fields but two others; DiskConfig has `fill` as a
+    number."""
     fields = {"name": schema.Field("text", ""), "count": schema.Field("number", "", 1)}
     assert wrong_keys(fields, records.Workload, set()) == {*fields, "setup", "commands"}
     assert "fill" in wrong_keys(

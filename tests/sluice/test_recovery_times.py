@@ -45,6 +45,8 @@ def test_what_is_in_use_of_a_log_is_what_was_written_since_its_superblock() -> N
 
 
 def test_rows_have_the_mean_and_the_worst() -> None:
+    """Mounted(blocks, ms): rows are by the number of blocks in the log, and have how many, mean,
+    worst."""
     rows = list_rows([Mounted(0, 100), Mounted(1, 200), Mounted(63, 300), Mounted(64, 500)])
     assert rows == [
         ["0", "1", "100", "100"],
@@ -110,4 +112,5 @@ def test_the_requests_of_e2fsck_are_those_of_its_replay(tmp_path: Path) -> None:
     assert {at // 512 for at in changed} <= written
     log = log_range(disk)
     assert any(kind == "R" and first * 512 in log for kind, first, _ in requests)
+    # All requests take longer than the first nine.
     assert time_requests(requests, "rz58", tmp_path) > time_requests(requests[:9], "rz58", tmp_path)

@@ -165,12 +165,14 @@ class Page(HTMLParser):
         self.ids += [values["id"]] if "id" in values else []
         if tag == "a":
             self.links.append(values.pop("href"))
-        of = {name: values.get(name) or "data:" for name in ("src", "href", "srcset", "data")}
-        self.loads += [name for name, value in of.items() if not value.startswith("data:")]
+        for name in ("src", "href", "srcset", "data"):
+            if values.get(name) and not values[name].startswith("data:"):
+                self.loads.append(name)
         if values.get("http-equiv") == "Content-Security-Policy":
             self.policy = values["content"]
 
     def handle_data(self, data: str) -> None:
+        """Keep the words that a reader sees; a style must load nothing."""
         if self.inside not in ("script", "style"):
             self.words += data
         if self.inside == "style":
@@ -260,6 +262,7 @@ def remove_figures(experiment: Experiment) -> Study:
 
 
 def test_the_commands_have_the_size_of_the_experiment(mogul: Experiment):
+    """The page's commands have --size=quick only if the results are of the quick size."""
     study = remove_figures(mogul)
     full = remove_figures(load(mogul.path))
     assert re.fullmatch(
@@ -401,13 +404,15 @@ def test_a_large_picture_has_the_same_pixels_in_fewer_bytes(shown: Study):
     small = shrink(large)
     assert len(small) < len(large) * 0.8
     assert (decoded(small) == decoded(large)).all()
-    assert shrink(small) == small  # of another form
+    assert shrink(small) == small  # a picture that is small already stays as it is
 
 
 # ---- the order of the page, and its words ----
 
 
 def test_the_sentence_and_its_picture_come_before_every_table(made: Path):
+    """`order` has the places in the page: the answer, the first picture, the first table, the
+    rest."""
     text = (made / "swept" / "report.html").read_text()
     order = [text.index(f) for f in ('class="answer"', 'id="lead"', "<table", "<h2>More figures")]
     assert order == sorted(order)
@@ -599,6 +604,7 @@ def test_the_tails_are_the_metrics(shown: Study):
 
 
 def test_the_histogram_marks_the_longest_response_of_each_arm(shown: Study):
+    """Rows with a text are the marks."""
     rows = [row for row in specs(shown)["histogram"]["data"]["values"] if "text" in row]
     for arm in ("PU", "AIPU"):
         longest = [metrics.evaluate(r, "read.max_ms") for r in shown.arm_results(arm)]
@@ -616,7 +622,7 @@ def test_the_percentiles_are_the_metrics(shown: Study, results: list[dict]):
     for percent, inverse in (("90", 10), ("99", 100)):
         expected = metrics.evaluate(results[0], f"read.p{percent}_ms")
         assert by_inverse[inverse] == pytest.approx(expected, rel=1e-3)
-    assert max(by_inverse) <= 300  # as far as 300 responses tell
+    assert max(by_inverse) <= 300  # 300 responses tell nothing of rarer ones
 
 
 def test_the_distribution_is_that_of_all_trials(shown: Study, results: list[dict]):
@@ -877,6 +883,7 @@ def test_a_moment_without_a_read_has_no_dot_of_one(experiment: Experiment, resul
         disk["write_sector"] = [4096] + [None] * (len(disk["write_sector"]) - 1)
     shown = study.build_study(experiment, results)
     svg = picture.draw_svg(specs(shown)["timeline"])
+    # the colours of the circles with a radius of 1.5
     dots = re.findall('<path [^>]*d="M1.5,0A1.5,1.5[^>]*fill="(#\\w+)"', svg)
     assert dots == [theme.colours_by_arm(shown)[arm] for arm in shown.arms]
 

@@ -119,6 +119,8 @@ def test_a_figure_in_text_without_its_interval_is_found(tmp_path: Path) -> None:
     model's figure has no interval."""
 
     def lacking(text: str, *lines: str) -> list[str]:
+        """Return the figures of a page that have no interval. lines: the marks that name their
+        sources."""
         marks = "".join(f"{line}: from=e, arm=PU, age=5, read.max_ms\n" for line in lines)
         path = document(tmp_path, f"{text}\n\n<!-- figures:\n{marks}-->\n")
         return [figure.printed for figure in documents.figures_without_interval(path)]

@@ -120,6 +120,7 @@ def test_no_other_command_meets_a_snapshot_that_is_half_gone(
     removed, remove = [], shutil.rmtree
 
     def look(folder: Path, **how: object) -> None:
+        """Remove a snapshot's folder. The lock of all snapshots must be held meanwhile."""
         with (
             pytest.raises(BlockingIOError),
             hold_lock(folder.parent, fcntl.LOCK_EX | fcntl.LOCK_NB),
@@ -144,6 +145,7 @@ def test_a_run_removes_its_files_and_those_that_killed_runs_left(
     (abandoned / "root.img").touch()
 
     def machine(run: object, folder: Path) -> None:
+        """Check that only this run's folder is there, and fail."""
         assert list(base.iterdir()) == [folder]
         raise runs.RunFailed("there is no machine")
 

@@ -163,6 +163,7 @@ AXES = [
 
 @pytest.mark.native
 def test_a_grid_has_every_combination_of_evenly_spaced_values() -> None:
+    """AXES has 3 arms, 5 sizes of the cache in logarithmic steps, and 3 shares."""
     points = list(chain.from_iterable(sampling.grid_points(AXES, 0, 1)))
     assert len(points) == len({tuple(point.values()) for point in points}) == 3 * 5 * 3
     assert sorted({point["nbuf"] for point in points}) == [16, 64, 256, 1024, 4096]
@@ -324,6 +325,7 @@ def test_a_sweep_that_is_stopped_goes_on_and_no_run_is_made_twice(
     monkeypatch.setattr(trial, "measure_run", lambda run: measured.append(run) or measure(run))
 
     def stop() -> None:
+        """Be interrupted after the third run."""
         done.append(1)
         if len(done) == 3:
             raise KeyboardInterrupt
@@ -401,7 +403,7 @@ def test_what_the_drive_did_is_no_column_of_a_sweep_which_reads_no_traces() -> N
     """Of the columns of this experiment's table, four need a trace."""
     assert full_sweep.parse_sweep("wang-trends", "nbuf=64", want="update.p99_ms").columns == [
         "update.p99_ms",
-        "update.mean_ms",  # of its table this and four of the drive
+        "update.mean_ms",  # the only column of its table that needs no trace
     ]
 
 

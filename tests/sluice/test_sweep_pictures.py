@@ -139,6 +139,7 @@ def test_labels_are_inside_the_frame_and_cover_neither_each_other_nor_points() -
 
 
 def test_a_label_at_the_right_edge_is_to_the_left_of_its_point() -> None:
+    """2,400 buffers are at the right edge of the picture, where a longer label has no room."""
     points = [point(0, 1, 9, nbuf=1000), point(1, 5, 2, nbuf=2400)]
     rows = [row for of in pareto(points, NBUF)["layer"] for row in of["data"]["values"]]
     side = {row["label"]: row["side"] for row in rows if "side" in row}

@@ -133,6 +133,7 @@ def test_the_processes_of_a_job_are_measured_together():
     five."""
 
     def summarize(times_ns: list[int]) -> dict[str, float]:
+        """Return the figures of response times: extremes, mean and standard deviation."""
         mean = sum(times_ns) / len(times_ns)
         std = math.sqrt(sum((t - mean) ** 2 for t in times_ns) / len(times_ns))
         return {"min": min(times_ns), "max": max(times_ns), "mean": mean, "std": std}

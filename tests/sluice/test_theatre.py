@@ -405,7 +405,8 @@ def test_keys_zoom_play_and_step(page: Page) -> None:
 
 
 def test_a_click_on_a_response_shows_what_it_waited_for(page: Page) -> None:
-    """The dot of PU's longest read is clicked. The parts of its time sum to the total."""
+    """The dot of PU's longest read is clicked. The parts of its time sum to the total. `box` has
+    where the dot is on the screen, and the read's number."""
     box = page.value(
         "(() => { const run = runs[0], r = run.requests, c = document.getElementById('lanes'),"
         " i = run.byDone.find(i => r.completed[i] - r.queued[i] === run.longest),"

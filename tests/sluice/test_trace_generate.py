@@ -94,6 +94,7 @@ def test_the_blocks_in_use_grow_to_those_of_the_volume() -> None:
 
 
 def test_no_two_runs_overlap() -> None:
+    """A million runs begin at places that are at least the longest run apart."""
     numbers = np.arange(1_000_000, dtype="<u8")
     places = np.sort(generate.places(numbers))
     assert (np.diff(places) >= generate.LONGEST_RUN).all()

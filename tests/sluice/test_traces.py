@@ -59,7 +59,7 @@ from sluice.trace.stream import HEAD, PIECE, LeftOut, read_head
 from sluice.twin import engine
 
 PART = 1 << 20  # bytes of one file that a trace is replayed on
-PARTS = 8  # such files in a test
+PARTS = 8  # files of PART bytes that a test's trace has
 ON_TWIN = pytest.mark.skipif(
     platform.machine() not in engine.HOSTS, reason=f"the twin runs on {engine.HOSTS} only"
 )
@@ -190,7 +190,7 @@ def test_in_a_closed_loop_one_request_follows_the_other(play: Play) -> None:
         log = play(requests, f"loop=closed inflight={inflight}").log
         took = log[inflight * 2 :, 2] / 10e6  # in commands of the fixed drive, 10 ms each
         assert (0.9 * inflight < took).mean() > 0.5
-        assert (took < 2.2 * inflight).all()  # at times the block that says where it is, too
+        assert (took < 2.2 * inflight).all()  # some reads also need a pointer block
         assert log[-1, 1] < 48 * 30e6
 
 
@@ -733,7 +733,7 @@ def test_units_of_spc_lie_one_after_another_in_whole_mib(tmp_path: Path) -> None
     1 MiB, so unit 2 begins at 1 MiB. Unit 2 ends within 3 MiB, so unit 7 begins at 4 MiB."""
     path = tmp_path / "w.spc"
     path.write_text("7,9,512,w,5.3\n2,0,512,w,5\n0,3,1024,r,5.1\n2,5000,4096,r,5.2\n")
-    assert reader.read_requests(path).tolist() == [  # in the order of time, from the first on
+    assert reader.read_requests(path).tolist() == [  # by time; the first request is at time 0
         (0, PART, 512, 1),
         (100_000_000, 3 * 512, 1024, 0),
         (200_000_000, PART + 5000 * 512, 4096, 0),
@@ -1236,11 +1236,13 @@ def test_requests_of_size_0_are_left_out_of_every_format_and_counted(sample, nam
     path.write_bytes(path.read_bytes() + 2 * EMPTY[name])
     assert reader.read_requests(path).tolist() == EXPECTED
     assert f"requests without data: {before + 2}" in left_out(path)[1]
-    assert left_out(path, count=2) == (2, usual)  # what comes after the last is not counted
+    # lines behind the last request that is asked for are not counted
+    assert left_out(path, count=2) == (2, usual)
 
 
 @pytest.mark.native
 def test_rows_of_size_0_in_our_own_file_are_left_out_and_counted(sample) -> None:
+    """left_out() returns how many requests are read, and what was left out until then."""
     path = sample("sluice")
     path.write_bytes(pack_requests(build_table([EXPECTED[0], (7, 0, 0, 1), EXPECTED[1]])))
     assert reader.read_requests(path).tolist() == EXPECTED
@@ -1374,6 +1376,7 @@ def test_a_request_of_size_0_may_have_any_place(sample, name: str, line: bytes) 
 @pytest.mark.native
 @pytest.mark.parametrize("name", ["systor17", "export"])
 def test_columns_in_another_order_are_recognised_and_refused_with_the_order(sample, name) -> None:
+    """The first two columns of the head are swapped."""
     path = sample(name)
     head, _, rest = path.read_bytes().partition(b"\n")
     first, second, *others = head.split(b",")
@@ -1831,6 +1834,7 @@ def test_a_limit_that_ends_before_the_trace_is_refused_before_the_run(traced: Pa
     """The trace lasts 7201 s. In a closed loop its times do not count, so any limit is accepted."""
 
     def text(limit: int, loop: str) -> str:
+        """Return the experiment's file with this limit of virtual time in s."""
         made = TRACED.replace("mine.requests", gap.name).replace(
             "part={part_mb}m", f"part={{part_mb}}m {loop}"
         )
@@ -1847,6 +1851,7 @@ def test_a_limit_that_ends_before_the_trace_is_refused_before_the_run(traced: Pa
 
 @pytest.mark.native
 def test_a_limit_of_a_replay_may_be_a_variable(traced: Path) -> None:
+    """Each value of the limit is compared with the time that the trace lasts."""
     text = TRACED.replace("[machine]", '[machine]\nvirtual_limit_s = "{limit}"\nhost_limit_s = 50')
     traced.write_text(text.replace("[sweep]", "[sweep]\nlimit = [100, 200]"))
     found = [run.config["virtual_limit_s"] for run in load(traced).runs]
@@ -2128,6 +2133,7 @@ def test_dirty_blocks_at_the_end_are_told_with_the_most_of_a_run() -> None:
     get no note."""
 
     def note(*dirty: float, wrote: int = 9999) -> list[str]:
+        """Return the notes about runs that left so many blocks dirty, and each wrote so many."""
         named = (replay.DIRTY, replay.WROTE)
         figures = [dict(zip(named, (left, wrote), strict=True)) for left in dirty]
         return replay.dirty_blocks_note([SimpleNamespace(figures=of) for of in figures])

@@ -52,6 +52,7 @@ class Measurer:
         return None if value is None else {"read.mean_ms": value}
 
     def measure(self, runs: list[Run], done: Callable[[], None]) -> list[str]:
+        """Note the runs, report each as ended, and return a message for each that fails."""
         self.made += runs
         for _ in runs:
             done()
@@ -158,6 +159,8 @@ def test_a_difference_is_paired_by_setting_and_averaged_over_settings() -> None:
     logarithms, and log 2 is 0.6931."""
 
     def trials(scales: tuple) -> dict:
+        """Return results of three seeds under two loads, of which each takes a multiple of 10
+        ms."""
         return {
             (("load", name), ("seed", seed)): {"read.mean_ms": 10 * scale * seed}
             for name, scale in zip(("steady", "log"), scales, strict=True)

@@ -305,6 +305,7 @@ STATUS_BOOT_FAIL = 100  # kernel/machine/panic.h
 
 @pytest.mark.native
 def test_a_resident_twin_refuses_boot_arguments_of_its_own(tmp_path: Path) -> None:
+    """-r makes the twin resident: it is started once, and makes trials one after the other."""
     memory = tmp_path / "memory"
     memory.write_bytes(bytes(8192))
     line = [str(engine.TWIN), "-p", ".", "-m", str(memory), "-r", "4096", "--", "write=delayed"]
@@ -489,6 +490,7 @@ def test_a_trial_that_ends_badly_harms_none_after_it(tmp_path: Path) -> None:
         worker = find_worker(resident)
 
         def expect_usual_trial() -> None:
+            """Expect a trial to be as usual. Each trial has a worker, a process, of its own."""
             nonlocal worker
             made = resident.trial(args, limit_s=HANG_S)
             assert (made.status, made.console) == (0, expected.console)
@@ -586,6 +588,7 @@ def test_a_resident_twin_outlives_the_thread_that_asked_for_it(tmp_path: Path) -
         thread = threading.Thread(target=ask)
         thread.start()
         thread.join()
-        while Path(f"/proc/self/task/{ids[0]}").exists():  # to Python it has ended a little before
+        # Python's thread object ends a little before the kernel's thread
+        while Path(f"/proc/self/task/{ids[0]}").exists():
             os.sched_yield()
         assert residents[0].trial("drive=fixed charged_ns=32", limit_s=HANG_S).console == "one\n"

@@ -312,6 +312,7 @@ def test_the_models_agree_with_the_trace_for_every_command(explainer) -> None:
 
 
 def test_no_two_commands_are_in_one_drive_at_a_time(explainer) -> None:
+    """A drive is done with a command, and free, before the next one begins."""
     for commands in explainer.commands.values():
         for before, after in pairwise(commands):
             assert before.done_ns <= after.begin_ns

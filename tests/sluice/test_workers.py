@@ -97,6 +97,7 @@ def test_a_cluster_makes_the_same_bytes_and_goes_on_when_a_worker_is_killed(
     killed: list[int] = []
 
     def kill_one_at_work(step: Step) -> None:
+        """Kill a worker that has a run, once."""
         if killed:
             return
         with Client(scheduler) as client:
@@ -132,6 +133,7 @@ def test_a_worker_in_another_tree_makes_nothing(
     for other in (replace(job, key="0"), replace(job, code="0")):
         with pytest.raises(OtherTree, match="has another tree"):
             runner.make_one(other)
+    # The code changes when the five jobs have their hashes.
     hashes = iter(["here"] * 5 + ["there"] * 5)
     monkeypatch.setattr(runner, "code_hash", lambda: next(hashes))
     with pytest.raises(OtherTree):
@@ -243,6 +245,7 @@ def test_a_result_is_told_under_the_names_that_the_file_has_now(tmp_path: Path) 
     path = tmp_path / "five.toml"
     for arm, variable in (("only", "seed"), ("sole", "start")):
         path.write_text(FILE.replace('"only"', f'"{arm}"').replace("seed", variable))
+        # The option `seed` of iogen keeps its name.
         path.write_text(path.read_text().replace(f" {variable}={{", " seed={"))
         outcome = make(load(path), tmp_path)
     assert outcome.made == 0

@@ -43,7 +43,8 @@ def test_a_log_is_read_as_writes_and_flushes_in_order() -> None:
         Event("write", 0, 5 * SECTOR, two),
         Event("flush"),
     ]
-    assert parse_log(HEAD + entry(9, one, FLUSH))[0] == Event("flush")  # it comes before the data
+    # the flag FLUSH means: flush before this write
+    assert parse_log(HEAD + entry(9, one, FLUSH))[0] == Event("flush")
 
 
 def test_a_log_whose_machine_was_killed_is_read_to_its_last_whole_entry() -> None:

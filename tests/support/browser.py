@@ -91,7 +91,7 @@ class Page(Driven):
         words = ["--headless=new", "--disable-gpu", "--remote-debugging-port=0", "--no-first-run"]
         words += ["--force-color-profile=srgb", "--hide-scrollbars", f"--user-data-dir={folder}"]
         if os.geteuid() == 0:
-            words.append("--no-sandbox")  # which root cannot have
+            words.append("--no-sandbox")  # Chromium has no sandbox for root
         # It leaves its temporary folders behind when it is killed.
         self.temporary = tempfile.TemporaryDirectory(prefix="sluice-", ignore_cleanup_errors=True)
         self.process = subprocess.Popen(
@@ -123,6 +123,7 @@ class Page(Driven):
         self.disconnect()
 
     def note(self, message: dict) -> None:
+        """Keep the text of an exception in the page, if a message tells of one."""
         if message.get("method") == "Runtime.exceptionThrown":
             details = message["params"]["exceptionDetails"]
             self.errors.append(str(details.get("exception", details)))

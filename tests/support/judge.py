@@ -32,6 +32,7 @@ def hits(name: str, trace: list[int], size: int) -> int:
 
 
 def main() -> None:
+    """Print the hits of each policy with each of its sizes, as JSON."""
     asked = json.load(sys.stdin)
     told = {
         name: [hits(name, asked["trace"], n) for n in sizes]

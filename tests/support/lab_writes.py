@@ -30,8 +30,8 @@ class LabRun:
     """A run of a script: its writes, its output, and the counters of /dev/stat at its end."""
 
     writes: list[Write]
-    most_dirty: int  # at a time, those being written not among them
-    console: str  # of the script
+    most_dirty: int  # the most dirty blocks at a time, without those being written
+    console: str  # what the script printed
     stat: devtext.Counters
 
     def of_files(self) -> list[Write]:

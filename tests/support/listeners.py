@@ -58,6 +58,7 @@ def listening(
         thread.start()
     yield made
     for one, thread in zip(made, threads, strict=True):
+        # An empty datagram ends listen().
         one.link.sendto(b"", one.link.getsockname())
         thread.join()
         one.link.close()

@@ -29,7 +29,7 @@ from sluice.crash.oracle import History
 from sluice.crash.workloads import Workload, find_workload
 
 FIRST = 512  # block of the ring; the kernel accepts none later
-AT_FIRST = 20  # where the log's superblock has this number
+AT_FIRST = 20  # byte of the log's superblock where this number is
 EVERY, EVERY_NEAR = 100, 2  # cuts, of which one is judged: elsewhere, and near a checkpoint
 NEAR = 8  # events
 STEPS = 75  # of a workload: its log takes the ring about twice

@@ -190,7 +190,8 @@ def lirs(trace: Sequence[int], size: int) -> int:
     number of blocks that it has had so far (`most`), and there are at most as many names."""
     stack: OrderedDict[int, str] = OrderedDict()  # the bottom first: "lir", "hir" or "name"
     queue: OrderedDict[int, None] = OrderedDict()  # of the HIR blocks that are cached
-    names: OrderedDict[int, None] = OrderedDict()  # in the stack, the first that was evicted first
+    # of evicted blocks in the stack; the one evicted first comes first
+    names: OrderedDict[int, None] = OrderedDict()
     hits = n_lir = most = 0
 
     def prune() -> None:
@@ -371,8 +372,9 @@ def s3fifo(
         del uses[main.popleft()]
 
     def evict() -> None:
-        """Take a block from the small queue that was used at most once, and remember its name;
-        those used more often go to the main queue. Or take one from the main queue."""
+        """Evict a block: the first of the small queue that was used at most once, whose name is
+        then remembered; those used more often go to the main queue. If the small queue is short or
+        becomes empty, evict one of the main queue."""
         moved = False
         while small and (not main or len(small) >= small_size or (turn_goes_on and moved)):
             block = small.popleft()

@@ -71,7 +71,7 @@ class Reply:
         return self.attributes() if self.word() else None
 
     def skip_wcc(self) -> None:
-        """Skip a wcc_data."""
+        """Skip a wcc_data: a file's attributes before and after a call."""
         if self.word():
             self.take(24)
         self.post_attributes()

@@ -36,7 +36,7 @@ class Node:
     """A file or directory. disk: what a restart leaves of a file's data."""
 
     number: int
-    names: dict[str, int] | None = None  # of a directory
+    names: dict[str, int] | None = None  # of a directory: its entries' nodes; None for a file
     data: bytearray = field(default_factory=bytearray)
     disk: bytes = b""
     mode: int = 0o644
@@ -60,7 +60,7 @@ class Server:
         self.before: Callable[[int], int | None] = lambda procedure: None
         self.after: Callable[[int], bool] = lambda procedure: False
         self.replies: dict[tuple[object, bytes], bytes] = {}
-        self.most_written = 1 << 20  # by one WRITE
+        self.most_written = 1 << 20  # the most bytes that one WRITE takes
         self.stable = 0  # what a WRITE answers
 
     def restart(self) -> None:

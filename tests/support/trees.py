@@ -40,7 +40,7 @@ def copy_of_tree(folder: Path, *without: str) -> Path:
     return copy
 
 
-SOURCE_FOLDERS = (  # with C sources that are built
+SOURCE_FOLDERS = (  # folders with C sources that are built
     *("kernel", "kernel/*", "policies/*", "drives", "drives/*", "mkfs"),
     *("user", "user/*", "user/*/*", "tests/*", "tests/*/*"),
 )

@@ -45,6 +45,7 @@ def draw(units: Iterable[str], of: int, word: str) -> set[str]:
     """Return one of `of` units, rounded up, drawn by a word."""
 
     def place(unit: str) -> bytes:
+        """Return where a unit stands in the order that the word draws: the hash of both."""
         return hashlib.sha256(f"{word} {unit}".encode()).digest()
 
     ordered = sorted(set(units), key=place)

@@ -39,6 +39,7 @@ def test_of_more_memory_than_it_can_map_the_kernel_uses_a_part_and_says_so(boot:
 def test_of_more_harts_than_it_has_room_for_the_kernel_uses_8_and_says_so(
     boot: Boot, harts: int
 ) -> None:
+    """harts: processors of the machine."""
     machine = boot(harts=harts)
     assert machine.check("echo hello") == "hello\n"
     assert machine.power_off().status == 0

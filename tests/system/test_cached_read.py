@@ -13,6 +13,7 @@ MOST_INSTRUCTIONS = 2700
 
 
 def test_a_cached_read_takes_few_instructions(make_image: MakeImage) -> None:
+    """In lab mode an instruction takes 2^LAB_SHIFT ns. `bench` prints bytes and ns of its reads."""
     image = make_image(rc="bench cached /file", options=("--file", "/file=1M"))
     result = run_rc(Config((Disk(image),), lab=True, args="drive=fixed"))
     assert result.status == 0, result.console

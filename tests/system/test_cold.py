@@ -1,5 +1,5 @@
-"""The program `cold`: it reads files with nothing cached, again and again. And what it needs of the
-kernel and of the images.
+"""The program `cold`: it reads files with nothing cached, again and again. The kernel and the
+images have what it needs.
 
 In each run, processes read `files` of the `pool` of files on a second disk, which has the drive
 cheetah4lp. Before a run, cold has the files' blocks evicted from the cache.

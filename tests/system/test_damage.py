@@ -64,7 +64,7 @@ def test_damage_never_crashes_the_kernel(
     disks = [damage_file(victim, tmp_path / f"{seed}.damaged", kind, seed) for seed in seeds]
     script = "mkdir /mnt\n" + "".join(WALK.format(n=n + 1) for n in range(DISKS))
     root = make_image(rc=script + "sync\nexit 0\n")
-    kernel = DEBUG_KERNEL if batch % 2 else KERNEL  # by turns
+    kernel = DEBUG_KERNEL if batch % 2 else KERNEL  # each second batch is for the debug kernel
     result = run_rc(Config((Disk(root), *(Disk(disk) for disk in disks)), kernel=kernel))
     assert result.status == 0, f"seeds {seeds}\n{result.console[-3000:]}"
     assert f"disk{DISKS} done" in result.console

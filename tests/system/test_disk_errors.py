@@ -97,6 +97,7 @@ def test_where_the_order_of_writes_needs_a_flush_and_it_fails_nothing_is_changed
 
 
 def test_metadata_that_cannot_be_read_is_eio(boot: Boot, make_image: MakeImage, data: Path) -> None:
+    """The block of the root directory cannot be read. EIO is the message of that error."""
     disk = failing(data, "read", sector_of(data, "/"))
     machine = second_disk(boot, make_image, disk)
     output = machine.run("ls /mnt")

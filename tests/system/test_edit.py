@@ -108,7 +108,9 @@ def new_file(machine: Machine) -> None:
 
 
 def long_file(machine: Machine) -> None:
-    """Move through 300 lines by keys, by number and by searching; then cut and paste lines."""
+    """Move through 300 lines by keys, by number and by searching; then cut and paste lines. A typed
+    text comes with the words that must then be at the bottom of the screen. The file's last line,
+    line 301, is empty."""
     editor = Editor(machine, "/lines")
     screen = editor.type(DOWN * (ROWS - 2), "line 23 of 301")
     assert screen.text(ROWS - 3) == "line 23"

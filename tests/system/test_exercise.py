@@ -172,6 +172,7 @@ def test_a_wrong_run_is_kept_with_its_command_unless_it_was_stopped(
     its files. A run that the user stopped is no finding, so it leaves nothing."""
 
     def run(setting: Setting, folder: Path, live: bool) -> Wrong:
+        """Pretend to run a setting in which something is wrong; the user may stop it meanwhile."""
         folder.mkdir()
         if is_stopped:
             exercise.stopped.set()
@@ -221,6 +222,8 @@ MEDDLED |= {
 @pytest.mark.native
 @pytest.mark.parametrize("command", MEDDLED)
 def test_a_difference_ends_the_program_with_what_was_expected(command: str, tmp_path: Path) -> None:
+    """MEDDLED has, for a command, what another one changes meanwhile, and what the first then
+    says."""
     meddling, said = MEDDLED[command]
     script = f"mkdir /d\n(sleep 1; {meddling}) &\n{command}\n"
     status, console, _ = boot(script, tmp_path)

@@ -155,6 +155,7 @@ LOAD = (
 def test_a_wrong_answer_is_named_and_counted_and_the_default_goes_on(
     boot: Boot, kernel: Path, wrong: Wrong
 ) -> None:
+    """wrong: a policy with one mistake, and what the kernel says of it."""
     machine = boot(kernel=kernel, args="nbuf=60")
     default = re.search(rf"^{wrong.kind}:.*\[(\w+)\]", machine.check("cat /dev/policy"), re.M)[1]
     machine.check(f"policy use {wrong.kind} {wrong.name}")
@@ -212,6 +213,7 @@ def test_a_policy_without_a_hook_that_it_needs_is_refused(
 
 
 def test_a_policy_without_a_name_is_refused_and_nowhere_shown(boot: Boot, kernel: Path) -> None:
+    """The kernel has a policy whose name is empty; `odd_row` is its tunable."""
     machine = boot(kernel=kernel)
     assert "odd_row" not in machine.check("policy") + machine.check("cat /dev/stat")
     assert machine.run("policy set odd_row 1").status != 0

@@ -40,6 +40,7 @@ def test_copies_made_inside_are_read_back_outside(
 def test_files_written_by_debugfs_are_read_inside(
     make_image: MakeImage, boot: Boot, tmp_path
 ) -> None:
+    """debugfs writes a file, a directory and a symbolic link to the file into the image."""
     path = make_image()
     text = b"".join(b"line %d\n" % i for i in range(40_000))
     (tmp_path / "host").write_bytes(text)

@@ -42,8 +42,8 @@ def test_the_same_run_twice_is_the_same_and_cleans(make_image: MakeImage, tmp_pa
         assert result.status == 0, result.console
         consoles.append(result.console)
     assert consoles[0] == consoles[1]
-    # Each write is a page of its own, unless it still waits when it is written again.
-    assert 2400 < counted(consoles[0], "flash.written") <= 2500  # of 2500 writes
+    # Each of 2500 writes is a page of its own, unless it still waits when it is written again.
+    assert 2400 < counted(consoles[0], "flash.written") <= 2500
     assert counted(consoles[0], "flash.moved") > 0
     assert counted(consoles[0], "flash.erased") > 10
 

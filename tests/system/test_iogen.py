@@ -508,6 +508,7 @@ BAD = {  # words of a command, and a part of the message that refuses them
 
 
 def test_impossible_words_are_refused_by_name_before_any_io(lab: Lab) -> None:
+    """BAD has words and the message for them. The status is 2, and no file is made."""
     lines = [f"iogen {words}; echo status $?" for words in BAD]
     run = lab("\n".join([*lines, "test -e /made; echo made $?"]))
     said = re.findall(r"^iogen: (.*)\n.*?status (\d+)$", run.console, re.M)
@@ -527,6 +528,7 @@ def test_words_before_the_first_name_hold_for_all_jobs(lab: Lab) -> None:
 
 
 def test_help_tells_every_option_with_its_range_and_default(lab: Lab) -> None:
+    """The options are the rows of the program's table."""
     text = lab("iogen -h").console
     rows = re.findall(r'ROW\("(\w+)"', (ROOT / "user/load/iogen/options.c").read_text())
     assert len(rows) > 15

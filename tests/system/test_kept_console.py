@@ -32,6 +32,7 @@ def shown(folder: Path, commands: str, in_memory: bool) -> tuple[bytes, bytes]:
 def test_memory_takes_the_first_bytes_and_the_line_the_others(
     tmp_path: Path, commands: str
 ) -> None:
+    """The commands count to a number. The memory for the console has one page."""
     last = int(commands.split()[-1])
     whole = b"".join(b"%d\r\n" % n for n in range(1, last + 1))
     memory, line = shown(tmp_path, commands, in_memory=True)

@@ -39,6 +39,7 @@ def busy_loop() -> subprocess.Popen[bytes]:
 
 
 def test_runs_are_identical_to_the_last_bit_even_beside_busy_loops(tmp_path):
+    """Four machines run at once while two loops keep the host's processors busy."""
     content = Content(rc=SCRIPT, options=DATA)
     paths = [image.make_image(tmp_path / f"{i}.img", content) for i in range(4)]
     loops = [busy_loop(), busy_loop()]

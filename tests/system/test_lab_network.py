@@ -130,6 +130,7 @@ def fail_in_silence(numbers: list[int]) -> None:
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_two_twins_print_and_send_what_two_machines_do(tmp_path: Path, seed: int) -> None:
+    """The link loses 10 % of the frames, and 20 % are late; the seed draws which."""
     plan = build_plan(SERVER + "; sleep 30", CLIENT, link=Link("ethernet10", 10, 20, seed))
     machines = run(tmp_path / "machines", plan)
     assert len(machines[1]) > 20
@@ -238,7 +239,7 @@ def test_a_network_that_is_quiet_for_ever_ends_and_says_so(tmp_path: Path) -> No
         quiet = [line.split(maxsplit=1) for line in lines]  # time; machine and text
         text = "  link: all machines wait for frames, and none can send one"
         assert [one[1] for one in quiet] == [f"{n}{text}" for n in (1, 2)[: 2 - number]]
-        assert len({one[0] for one in quiet}) == 1  # in the same instant
+        assert len({one[0] for one in quiet}) == 1  # all machines print it at the same time
         assert statuses == [102, 102 if number == 0 else 0]
 
 
@@ -294,6 +295,7 @@ def test_the_command_prints_lines_and_frames_and_writes_the_capture(tmp_path: Pa
 
 
 def test_an_interrupt_ends_all_machines_and_shows_what_they_printed() -> None:
+    """^C comes when machine 1 has printed its first line; both machines would go on for ever."""
     process = command("echo here; udpecho -l", "sleep 1; udpecho 10.0.0.1 hi; udpecho -l")
     assert process.stdout and process.stdout.readline().endswith("1  here\n")
     children = subprocess.run(

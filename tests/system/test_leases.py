@@ -200,9 +200,9 @@ def test_a_cut_of_a_client_loses_nothing_that_an_fsync_promised(
     files = " ".join(f"{number}" for number in range(40))
     first = f"{mount} (sleep {draw.randrange(2, 9)}.{draw.randrange(10)}; poweroff -n) &\n"
     first += (
-        f"for i in {files}; do dd if=/bin/sh of=/mnt/f$i bs=8k conv=fsync > /tmp && echo fsync $i;"
+        f"for i in {files}; do dd if=/bin/sh of=/mnt/f$i bs=8k conv=fsync && echo fsync $i;"
         " cat /mnt/f$i > /mnt/g$i; done"
-    ).replace(" > /tmp", "")
+    )
     second = f"{mount} sleep 20; for i in {files}; do cmp /bin/sh /mnt/f$i && echo whole $i; done; "
     second += "echo x >> /mnt/f0; sync; echo end"
     link = Link(loss_percent=2, late_percent=5, seed=seed)

@@ -194,6 +194,7 @@ def test_keys_that_are_not_there_are_named(
 
 
 def test_an_archive_without_the_lists_leaves_nothing_behind(programs: Path, tmp_path: Path) -> None:
+    """`apt-get update` is replaced by a program that fails with status 100."""
     fake(programs, "apt-get", 'case "$*" in *update) exit 100;; esac\necho http://archive.example')
     with pytest.raises(Missing, match="`apt-get update` failed with status 100"):
         debian.get_kernel(tmp_path / "linux" / "kernel")
@@ -228,6 +229,7 @@ def kernel(tmp_path: Path) -> Kernel:
 
 
 def test_a_module_comes_behind_what_it_needs(kernel: Kernel) -> None:
+    """`top` needs `in_between`, which needs `base`."""
     assert list(linux.load_modules(kernel.modules, ("top", "base"))) == [
         "base",
         "in_between",
@@ -344,6 +346,7 @@ def test_what_was_measured_before_a_stop_is_kept(
     orders = []  # for each round, which system was measured first
 
     def one_round(guests: object, order: tuple[str, ...], report: object) -> beside.Round:
+        """Note the order of a round, and be interrupted in the third."""
         orders.append(order)
         if len(orders) == 3:
             raise KeyboardInterrupt
@@ -430,6 +433,7 @@ def test_writes_are_as_linux_if_they_are_as_many_at_most_a_second_apart(
 
 
 def test_a_case_that_differs_shows_both_answers() -> None:
+    """The guest is a stand-in: first it answers another read-ahead than ours, then the same."""
     guest = mock.create_autospec(LinuxMachine, instance=True)
     guest.check.return_value = "step 0+2 2-3\n"
     same, line = as_linux.ask_reads(guest, as_linux.READS[0])

@@ -80,12 +80,13 @@ def test_a_loss_is_told_by_close_by_the_next_fsync_and_once_by_sync(
     assert text.count("is lost: fsync, close and sync will say so") == 1
     assert fsync(machine, "good") == 0
     assert fsync(machine, "bad") != 0
-    machine.run("rm /mnt/bad")  # so its blocks that are still dirty need not be written
+    machine.run("rm /mnt/bad")  # its dirty blocks need not be written then
     assert machine.run("sync").status != 0
     machine.check("sync && umount /mnt")
 
 
 def test_through_the_writer_is_told_at_once(boot: Boot, make_image: MakeImage, data: Path) -> None:
+    """The blocks of /bad cannot be written. Under write=through the program's own call fails."""
     machine = mounted(boot, make_image, failing_blocks(data, "/bad"), "write=through")
     status, text = overwrite(machine)
     assert status != 0
@@ -122,6 +123,7 @@ def make_space(small: Path) -> None:
 
 
 def test_a_host_disk_that_is_full_for_a_while_loses_nothing(small: Path, full: Machine) -> None:
+    """The disk's image is on a host disk that is full until make_space()."""
     machine = full
     machine.send("seq 1 700000 > /mnt/big; echo ended $?\n")
     machine.expect("cannot be written now: trying again")
@@ -191,7 +193,7 @@ def test_who_opens_later_is_told_until_an_fsync_was_and_umount_once(
 ) -> None:
     """A program that opens the file after the loss is told by its fsync, until one fsync was. A
     close tells only the writer itself, and an exit, which closes, tells nobody."""
-    exits = "sleep 0 >> /mnt/bad"  # with a description of its own, which it does not close
+    exits = "sleep 0 >> /mnt/bad"  # opens the file once more, and ends without close()
     script = show_end("writer", f"{WRITE_ALL} of=/mnt/bad conv=notrunc") + UNTIL_WELL
     script += show_end("exit", exits)
     for n in (1, 2):

@@ -40,6 +40,7 @@ def test_status_and_output_are_those_of_the_command(boot: Boot) -> None:
 
 
 def test_a_machine_that_does_not_start_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable QEMU names a program that is not there."""
     monkeypatch.setenv("QEMU", "/nowhere/qemu")
     machine = Machine(Config((), lab=True))
     with pytest.raises(FileNotFoundError, match="/nowhere/qemu"):
@@ -75,6 +76,7 @@ with Machine(Config((Disk(Path(sys.argv[1])),))) as machine:
 
 
 def test_a_machine_dies_with_the_process_that_started_it(make_image: MakeImage) -> None:
+    """Another process starts a machine, prints its number (pid), and is killed."""
     path = make_image(damaged=True)
     starter = subprocess.Popen(
         [sys.executable, "-c", STARTER, path],

@@ -71,7 +71,7 @@ STATUS_MACHINE = 102  # with which a machine ends after an exception in machine 
 RANDOM = 2_000_000  # calls in Spike
 REAL_TICKS = 600_000_000  # a minute, where the time is the host's
 AT_ONCE = 12  # lists of a machine
-STEPS = [33, 243, 240, 564, 243, 240, 564]  # of an append, and six moves
+STEPS = [33, 243, 240, 564, 243, 240, 564]  # instructions of an append and of six moves
 FROM_TO = ("machine_vector", "regions")  # all calls are between
 SPIKE = BUILD / "spike"
 PINS = ROOT / "tools/machine_mode/spike.txt"
@@ -226,6 +226,7 @@ def test_the_clock_is_not_set_back(attempt: Try) -> None:
 
 
 def test_an_exception_in_machine_mode_ends_the_machine(driver: Driver, tmp_path: Path) -> None:
+    """The trace is to be at an address where there is no memory."""
     nowhere = Call(TRACE_BEGIN, (kernel_address(1 << 37), kernel_address((1 << 37) + PAGE), 0, 0))
     with pytest.raises(Ended) as ended:
         machines.run_in_qemu(driver, [nowhere, APPEND], attempts.make_memory(1), tmp_path)
@@ -271,7 +272,12 @@ def in_spike(spike: Path, driver: Driver, tmp_path: Path) -> TrySpike:
 
 @in_full
 def test_the_kernel_itself_comes_to_its_start_in_spike(spike: Path, tmp_path: Path) -> None:
-    """The regions that machine mode protects in every machine are protected in Spike, too."""
+    """The regions that machine mode protects in every machine are protected in Spike, too.
+
+    Spike stops at the kernel's start and prints the mode (S: supervisor) and three registers of
+    physical memory protection: how two groups of eight regions are protected, and where the first
+    region is.
+    """
     start = elf.read(KERNEL).global_symbol("start").value
     asked = ("priv 0", "reg 0 pmpcfg0", "reg 0 pmpcfg2", "reg 0 pmpaddr0", "quit")
     commands = tmp_path / "commands"

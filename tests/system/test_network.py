@@ -185,6 +185,7 @@ def test_a_machine_without_a_device_has_no_trace_of_the_network(tmp_path: Path) 
     disk = image.make_image(tmp_path / "disk.img", image.Content(rc="cat /dev/stat; poweroff\n"))
 
     def rows(*options: str) -> dict[str, int]:
+        """Return the rows of /dev/stat in a machine with these options of QEMU."""
         with Machine(Config((Disk(disk),), options=options)) as machine:
             assert machine.wait().status == 0
         found = re.findall(r"^([a-z][\w.]+) (\d+) +\w+$", machine.console, re.M)

@@ -81,6 +81,7 @@ def test_a_full_nvram_lets_writes_wait(folder: Path) -> None:
     ],
 )
 def test_a_boot_with_wrong_arguments_says_so(folder: Path, args: str, said: str) -> None:
+    """The second disk has contents, so it is no empty NVRAM. said: what the kernel says."""
     with (folder / "data.img").open("r+b") as file:
         file.write(b"something")
     ended = boot(folder, "", args)

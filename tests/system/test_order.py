@@ -171,7 +171,7 @@ def journal_counts(console: str) -> list[dict[str, int]]:
     """Return the journal's counters at each time that a script printed them."""
     found: list[dict[str, int]] = []
     for name, value in re.findall(r"^journal\.(\w+) (\d+) ", console, re.M):
-        if name == "commits":
+        if name == "commits":  # the first of them each time
             found.append({})
         found[-1][name] = int(value)
     return found

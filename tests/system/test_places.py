@@ -27,7 +27,7 @@ from tools.exercise.drawn import count_places
 POLICIES = ("eager", "range", "segments", "vld")  # each that has a place for a block
 ROWS = sorted({path.stem for path in (ROOT / "drives").glob("*.c")} - {"none"})
 FILES, PLACES, SUMMARIES = 60, 3000, 12  # summaries: of segments, which only one policy uses
-IDLE_CLEANINGS = 10  # in a minute; a compactor without an end does some 1,500
+IDLE_CLEANINGS = 10  # in a minute; a compactor that does not stop makes some 1,500
 
 # A row of `sectors` a track and `heads`; both are prime, so that places straddle tracks everywhere.
 AWKWARD = """#include "drives/row.h"

@@ -39,6 +39,7 @@ def test_every_file_under_policies_is_listed(boot: Boot) -> None:
 def test_every_policy_can_be_chosen_at_boot_and_while_running(
     make_image: MakeImage, boot: Boot
 ) -> None:
+    """At boot the first policy of each kind is chosen, then every policy, one after the other."""
     first = {kind: of_kind(kind)[0] for kind in KINDS}
     words = ["drive=fixed", *(f"{kind}={name}" for kind, name in first.items())]
     machine = boot(disks=(Disk(make_image(options=JOURNAL)),), args=" ".join(words))

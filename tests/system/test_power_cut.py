@@ -96,7 +96,8 @@ FLUSH = 1  # of the flags
 MESSAGES = 12
 MESSAGE = bytes(i % 249 for i in range(6000))
 CUTS = 150
-LONG = "a-name-of-which-few-are-in-a-sector-" * 3  # so that entries lie across two
+# so long that entries of a directory lie across two sectors
+LONG = "a-name-of-which-few-are-in-a-sector-" * 3
 
 
 def mail() -> str:
@@ -196,7 +197,7 @@ MAILED = 60  # messages, by the page's command
 SIZES = (1500, 6000, 12000)  # of a message, in bytes
 
 
-PADS = ("", "dd if=/bin/sh of=/pad bs=4k count=3; ")  # what the page has made first
+PADS = ("", "dd if=/bin/sh of=/pad bs=4k count=3; ")  # commands that the book's page does before
 
 
 def page_command(part: str) -> dict[str, str]:

@@ -249,6 +249,7 @@ def test_amp_reads_less_at_once_where_the_cache_is_too_small(lab: Lab) -> None:
     "rotation: 2.90 and 2.83 MB/s with the kernel of 2026-11-27, 2.51 and 2.76 with that of 11-28",
 )
 def test_amp_in_a_cache_that_is_too_small_is_faster_than_no_prefetching(lab: Lab) -> None:
+    """A file is read sequentially with 80 buffers."""
     none, small = (
         lab(SEQUENTIAL.format(bs="8k"), f"drive=rz58 nbuf=80 prefetch={policy}")
         for policy in ("none", "amp")
@@ -326,7 +327,7 @@ def test_what_is_said_to_be_needed_is_read_if_the_policy_takes_hints(
     run = lab(script.format(then="iogen rw=read bs=8k filename=/data offset=80k nr=40"), args)
     alone = lab(script.format(then="true"), args)
     before = lab("true; sleep 1; true", args).count("bio.ahead")
-    assert read <= alone.count("bio.ahead") - before <= read + 2  # of advise itself
+    assert read <= alone.count("bio.ahead") - before <= read + 2  # 2: of the program advise
     assert (run.jobs[0]["response_ns"]["max"] < 1e6) == bool(read)
 
 

@@ -21,6 +21,8 @@ def nobody_else_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_claim_takes_another_processor_and_without_one_left_a_machine_runs_anywhere() -> None:
+    """A claim returns the processors that a machine may use, and a lock, or None if none was
+    free."""
     allowed = os.sched_getaffinity(0)
     taken = [processors.claim_processor() for _ in allowed]
     assert [len(own) for own, _ in taken] == [1] * len(allowed)

@@ -331,7 +331,7 @@ def test_a_write_error_is_the_status_of_builtins_and_programs(
         "set > /m/small | cat; x=1; set > /m/small": 1,
         "sh -c 'help' > /m/small": 1,
         "echo x > /m/small": 1,
-        f"seq {MOST} > /m/small": 1,  # and it ends
+        f"seq {MOST} > /m/small": 1,  # seq ends with status 1
         f"seq {MOST} | grep 5 > /m/small": 1,  # so does seq, when grep has ended
         f"seq {MOST} | uniq > /m/small": 1,
         f"seq {MOST} | hexdump > /m/small": 1,

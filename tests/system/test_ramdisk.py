@@ -121,6 +121,7 @@ def left_by(make_image: MakeImage, device: str) -> tuple[str, bytes]:
 
 
 def test_a_ram_disk_is_left_as_qemus_device_leaves_its_file(make_image: MakeImage) -> None:
+    """The same script runs with a RAM disk, and with QEMU's device (an option makes it one)."""
     counters, ram = left_by(make_image, "")
     assert "disk.writes" in counters
     _, virtio = left_by(make_image, "queue-size=64")
@@ -360,6 +361,7 @@ def test_moves_that_overlap_are_one_range(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept", [1 << 16, 3])
 def test_machine_mode_logs_each_move_while_there_is_room(tmp_path: Path, kept: int) -> None:
+    """kept: how many moves the log has room for. With 3 of them the host warns that it is full."""
     path = image.make_image(tmp_path / "disk.img", Content(rc="sync"))
     with Machine(Config((Disk(path),), args="drive=fixed", lab=True), log=kept) as machine:
         with pytest.warns(UserWarning, match="is full") if kept == 3 else nullcontext():

@@ -55,7 +55,7 @@ sync
 cksum /mnt/1 /mnt/2 /mnt/3 /mnt/4
 umount /mnt
 """
-MOST = 1023 - len(" ramdisks=3221225472")  # of the lengths of boot arguments, in bytes
+MOST = 1023 - len(" ramdisks=3221225472")  # the longest boot arguments, in bytes
 # Lengths that are tried. At each one, what comes behind the arguments lies elsewhere in memory.
 SHORT = (*range(30, 46), MOST)
 MANY = (*range(30, 110), MOST - 1, MOST)
@@ -137,6 +137,8 @@ def other_qemu() -> str:
 def test_another_qemu_gives_the_same_times_with_boot_arguments_of_any_length(
     disk: Path, monkeypatch: pytest.MonkeyPatch, other_qemu: str
 ):
+    """group_lengths() groups the lengths of boot arguments by the console that a boot with them
+    prints, which has the times."""
     here = group_lengths(disk, MANY)
     monkeypatch.setenv("QEMU", other_qemu)
     there = group_lengths(disk, MANY)

@@ -63,6 +63,7 @@ def hits(native):
     tool = native("replace_hits_tool")
 
     def count(policy: str, blocks: tuple[int, ...], size: int) -> int:
+        """Return how many uses of these blocks are hits in a cache of this size."""
         text = " ".join(map(str, blocks))
         done = subprocess.run(
             [tool, policy, str(size)], input=text, capture_output=True, text=True, check=False
@@ -159,6 +160,7 @@ def test_policies_have_memory_after_a_program_had_all(refused) -> None:
 
 
 def test_a_policy_is_refused_where_memory_is_short(refused) -> None:
+    """12,300 buffers of 4 KiB are 48 MiB. The script is empty."""
     assert refused("", args="nbuf=12300", memory="64M")
     assert not refused("", args="nbuf=12300", memory="128M")
 

@@ -211,7 +211,8 @@ sleep 2
     # The last command may have been one of 16 blocks.
     assert low - 16 <= run.count("bio.dirty") <= high
     assert run.count("wow.spared") > 0
-    assert run.worst_ms("read") < 2.2 * SERVICE_MS  # in service, the read
+    # of the command in service, and of the read itself
+    assert run.worst_ms("read") < 2.2 * SERVICE_MS
     # Neighbours are written by one command.
     assert run.count("disk.offers_taken") > 4 * run.count("wow.groups")
 
@@ -228,6 +229,8 @@ AGE_S = 5
 
 @pytest.mark.usefixtures("in_the_machine")
 def test_sluice_spreads_a_burst_before_it_is_due_and_reads_hardly_wait(lab) -> None:
+    """Under clook ipu writes the burst at once when it is due; sluice writes it early, between
+    reads."""
     ages = f"ipu.age_ms={AGE_S * 1000} sluice.age_ms={AGE_S * 1000} sluice.early=50"
     args = f"drive=rz58 cluster_kb=0 nbuf=600 write=delayed update=ipu {ages}"
     # The scheduler is swapped after the boot, so both boots write the same.
@@ -243,6 +246,8 @@ def test_sluice_spreads_a_burst_before_it_is_due_and_reads_hardly_wait(lab) -> N
 
 
 def test_sluice_writes_on_an_idle_machine_what_is_due_and_not_before(lab) -> None:
+    """40 blocks become dirty, four a second; nothing reads. The scheduler writes them at 5 s,
+    before the update policy ipu has to."""
     ages = "ipu.age_ms=5000 sluice.age_ms=5000"
     args = f"sched=sluice drive=rz58 cluster_kb=0 nbuf=600 write=delayed update=ipu {ages}"
     script = "iogen bs=4k name=w rw=write filename=/w nr=40 rate_iops=4\nsleep 6\n"

@@ -160,6 +160,8 @@ def test_end_of_input_powers_off(boot: Boot) -> None:
 
 
 def test_lines_can_be_edited_and_recalled(boot: Boot) -> None:
+    """Typed: a line that is erased, one with a letter put in after a step to the left, and arrow
+    up."""
     machine = boot()
     machine.send("garbage\x15echo helo\x1b[Dl\n")
     machine.expect(r"^hello$")

@@ -180,6 +180,7 @@ def test_a_signal_ends_both_and_leaves_the_terminal_whole(session: Session, numb
 
 
 def test_ctrl_c_is_the_shells(session: Session) -> None:
+    """^C ends the program that runs in the shell; the session goes on."""
     session.type("sleep 1000\n")
     session.expect("sleep 1000\n")
     session.type("\x03")

@@ -16,7 +16,7 @@ from sluice.system import devtext, image
 from sluice.system.qemu import Config, Disk, Result, run_rc
 
 SEEDS = range(1, 1 + int(os.environ.get("SLUICE_SEEDS", "1")))
-SWAPS = 250  # on each of two machines
+SWAPS = 250  # each of two machines makes so many
 LOADS = 3
 ORDERS = sorted(path.stem for path in (ROOT / "policies/order").glob("*.c"))
 DATA = {f"/f{i}": bytes([i]) * (i * 5000 + 1) for i in range(12)}
@@ -135,6 +135,7 @@ def test_swaps_under_load_lose_nothing(
 def test_swaps_of_order_policies_under_load_lose_nothing(
     make_image: MakeImage, buffers: int, drive: str, two: bool, seed: int
 ) -> None:
+    """two: whether one of the loads is on a second disk; seed: draws the swaps."""
     result = run_swaps(make_image, order_swaps(seed), f"drive={drive} nbuf={buffers}", two)
     stat = devtext.parse_stat(result.console)
     assert stat["policy.swaps"][0] > SWAPS / 2 and stat["journal.commits"][0] > 20

@@ -80,6 +80,8 @@ def test_an_overflow_is_counted_and_the_newest_events_are_kept(tmp_path):
 
 
 def test_tracing_costs_a_few_instructions_of_virtual_time(tmp_path):
+    """200 random reads take at most 2 % longer with a trace of 64 KiB."""
+
     def elapsed_ns(console: str) -> int:
         return int(re.search(r"^random 200 reads (\d+) ns", console, re.M)[1])
 
@@ -184,6 +186,7 @@ def test_events_are_found_by_name(tmp_path):
 
 
 def test_times_that_go_back_are_noticed():
+    """The highest bit of a time is a valid bit: 2^63 ns is later than 3 ns."""
     rises = [trace.RECORD.pack(time_ns, 0, 0, 0, 0, 0) for time_ns in (3, 3, 1 << 63)]
     assert trace.Events(b"".join(rises)).times_rise()
     assert not trace.Events(b"".join(reversed(rises))).times_rise()

@@ -116,6 +116,7 @@ def test_svr4_bounds_the_age_and_writes_data_by_turns(lab: Lab) -> None:
 
 
 def test_bsd_syncer_writes_whole_files_by_30_s_and_metadata_by_10_s(lab: Lab) -> None:
+    """The oldest block of a file is written at 30 s, together with all others of the file."""
     run = lab("bsd_syncer")
     _, oldest = ages_s(run)
     assert 29 <= oldest < 30 + SLACK_S

@@ -16,6 +16,8 @@ LEAST_BLOCKS_A_COMMAND = 4
 
 
 def test_a_written_block_takes_few_instructions(make_image: MakeImage) -> None:
+    """In lab mode an instruction takes 2^LAB_SHIFT ns. `bench` prints bytes and ns of its
+    writes."""
     image = make_image(rc="bench write /file 1M")
     result = run_rc(Config((Disk(image),), lab=True, args="drive=none"))
     assert result.status == 0, result.console

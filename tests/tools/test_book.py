@@ -39,7 +39,7 @@ from sluice.results import documents, frontier, roles, store
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*MystReferenceResolver"),
-    pytest.mark.xdist_group("book"),  # which is built once
+    pytest.mark.xdist_group("book"),  # the book is built once for all tests
 ]
 PAGES = sorted(build.PAGES.rglob("*.md"))
 READABLE = 600  # of the 760 units of a drawing, so that its letters are 9 pixels high
@@ -169,6 +169,7 @@ def test_every_drive_event_and_boot_argument_has_its_entry(book: Path) -> None:
 
 
 def test_a_boot_argument_that_nobody_described_is_named(monkeypatch, tmp_path: Path) -> None:
+    """The entry of nbuf is cut out of the file of arguments."""
     short = tmp_path / "arguments.toml"
     text = inventory.ARGUMENTS.read_text()
     short.write_text(re.sub(r"\[nbuf\]\n(.+\n)+", "", text))
@@ -304,6 +305,7 @@ def test_the_findings_of_all_stored_experiments_are_counted(tmp_path: Path, monk
     how many are as it says."""
 
     def read(name: str) -> dict:
+        """Return stored verdicts of two experiments; no other one is stored."""
         if name not in ("wow", "sweep-age"):
             raise stored.NotStored(name)
         verdict = {"paper": "Author 1999, 2: more", "word": "differs"}
@@ -753,6 +755,7 @@ def test_the_example_of_an_experiment_is_one(tmp_path: Path) -> None:
 
 
 def test_tables_in_c_are_read_as_the_compiler_does() -> None:
+    """Neighbouring string literals are one cell; the row {0} that ends the table is left out."""
     code = """
     static struct tunable tunables[] = {
         [AGE] = {"age_ms", "ms", 30 * 1000, 0, 1UL << 20,

@@ -55,6 +55,7 @@ def make_goals() -> set[str]:
 
 
 def test_each_command_is_a_goal_of_the_makefile() -> None:
+    """SAID are the commands of a workflow and of the container; `files`: goals that are files."""
     listed = make_goals()
     asked = {goal for command in SAID for goal in goals(command)}
     files = {goal for goal in asked if "/" in goal}
@@ -83,6 +84,7 @@ def test_each_workflow_types_goals_files_and_tests_that_are_there() -> None:
 
 
 def test_each_workflow_types_commands_of_sluice_that_are_there() -> None:
+    """VERBS is a tree of words: each word of a typed command leads to the words that may follow."""
     seen = set()
     for where, step in steps():
         for line in step.get("run", "").splitlines():

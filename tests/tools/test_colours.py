@@ -80,6 +80,7 @@ def test_a_dark_page_has_other_colours_of_all(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", STYLES)
 def test_no_rule_has_a_colour_that_a_dark_page_does_not_change(kind: str) -> None:
+    """Outside the tables of variables (:root) no colour is written as a number or a name."""
     rules = re.sub(r":root \{.*?\}|\[\w+=\"#\w+\"\]", "", STYLES[kind], flags=re.S)
     assert re.findall(r"#[0-9a-fA-F]{3,6}\b|\b(?:white|black|gr[ae]y)\b(?!-)", rules) == []
 

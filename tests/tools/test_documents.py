@@ -47,8 +47,9 @@ HINTS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/labs/*/hints.
 STAFFS = sorted(path.relative_to(ROOT) for path in ROOT.glob("grade/**/staff/*.md"))
 DOCSTRINGS = ["sluice/host/workers.py", "sluice/host/snapshot.py"]
 FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
-TO_BE_WRITTEN = re.compile(r"(?:new file|into) `policies/\w+/(\w+)\.c`")  # by who reads the book
-NEW_LAB = re.compile(r"sluice lab new ([\w-]+)")  # that a reader makes
+# files that a reader is told to write
+TO_BE_WRITTEN = re.compile(r"(?:new file|into) `policies/\w+/(\w+)\.c`")
+NEW_LAB = re.compile(r"sluice lab new ([\w-]+)")  # a lab that a reader is told to make
 OPTION = re.compile(r":\w+:")  # of a directive
 NO_COMMANDS = ("syscall >", "|prefetch", "found:", "*--")  # blocks that show something else
 FOLDERS = {path.parent.name for path in ROOT.glob("user/**/main.c")}
@@ -467,7 +468,7 @@ def test_what_is_shown_of_sluices_shell_can_be_typed_there(tmp_path: Path) -> No
     assert (result.status, failed) == (0, [])
 
 
-OF_REPLAY = ("E=", "RUN=", "CERTIFICATE=")  # of which `make replay` takes one
+OF_REPLAY = ("E=", "RUN=", "CERTIFICATE=")  # `make replay` takes one of these
 
 
 def test_dry_runs_of_every_make_that_is_shown_pass() -> None:
@@ -478,12 +479,12 @@ def test_dry_runs_of_every_make_that_is_shown_pass() -> None:
         if command.first == "make" and "$(" not in command.line:
             words = shlex.split(command.line)[1:]
             goal = next((word for word in words if "=" not in word), "all")
-            not_there = ("DISKS=", *(f"LAB={name}" for name in new_labs()))  # of examples
+            not_there = ("DISKS=", *(f"LAB={name}" for name in new_labs()))  # examples' names
             given = (word for word in words if "=" in word and not word.startswith(not_there))
             named = [word.split("=") for word in words if word.startswith(OF_REPLAY)]
             kinds = [name for name, value in named if value]
             if goal == "replay" and not kinds:
-                continue  # it is only named
+                continue  # the document only names the goal
             kind = kinds[0] if goal == "replay" else ""
             asked.setdefault((goal, kind), []).extend(given)
     for (goal, _), variables in asked.items():

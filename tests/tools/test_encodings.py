@@ -21,7 +21,8 @@ from sluice.host.paths import ROOT
 MODES = {"open": 0, "fdopen": 1, "NamedTemporaryFile": 0, "TemporaryFile": 0, "TextIOWrapper": None}
 TEXTS = {"read_text": 0, "write_text": 1, "getoutput": 9, "getstatusoutput": 9, "popen": 9}
 STARTS = ("run", "Popen", "check_output", "call", "check_call")
-OTHERS = ("os", "tarfile", "zipfile", "archive", "webbrowser", "BMP")  # whose open() has no text
+# modules and classes whose open() moves no text
+OTHERS = ("os", "tarfile", "zipfile", "archive", "webbrowser", "BMP")
 # A file that may leave the encoding to Python, and why.
 OURS = {"sluice/host/printing.py": "the encoding of the terminal is asked for, and given by place"}
 

@@ -20,7 +20,7 @@ from tools.fresh import bareroot
 from tools.fresh import command as fresh
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can enter a bare system")
-PROGRAMS = ("sh", "umount", "rmdir", "touch", "sleep")  # those of ENTER, and the test's
+PROGRAMS = ("sh", "umount", "rmdir", "touch", "sleep")  # programs that ENTER and the tests run
 
 
 @pytest.fixture
@@ -129,6 +129,7 @@ def test_where_there_can_be_no_bare_system_one_line_says_why(
 
 
 def test_what_pip_fetched_is_the_sum_of_its_log(tmp_path: Path) -> None:
+    """The figure is in MB: 16.9 MB and 43 kB."""
     (tmp_path / "root").mkdir()
     (tmp_path / "root/pip.log").write_text(
         "2026-11-28T03:00:00,1   Downloading numpy-2.4.6-cp311-cp311-manylinux.whl (16.9 MB)\n"
@@ -145,6 +146,7 @@ def test_a_command_whose_output_lacks_what_it_must_have_has_failed(
     """A kernel that does not boot ends `make qemu` with status 0 all the same."""
 
     def says(root: Path, command: str, log: Path, limit_s: float) -> int:
+        """Pretend that the command prints its own name only, and succeeds."""
         with log.open("a") as out:
             out.write(f"{command}\n")
         return 0

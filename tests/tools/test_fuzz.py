@@ -41,6 +41,7 @@ def test_a_change_is_of_its_seed_alone_and_never_longer_than_it_may_be() -> None
 
 @pytest.mark.parametrize("name", READERS)
 def test_an_input_is_of_its_number_alone(name: str, tmp_path: Path) -> None:
+    """Input `number` of seed 7 is the same bytes each time; other numbers give other bytes."""
     make = targets.TARGETS[name].make
     for number in range(20):
         first = make(7, number, tmp_path).read_bytes()
@@ -62,6 +63,8 @@ def test_readers_refuse_bad_input_with_their_own_error(name: str, tmp_path: Path
 def test_a_reader_runs_in_a_process_of_its_own_that_begins_anew_when_it_dies(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """The process is killed between two commands; the second one tries its input in a new
+    process."""
     assert command.run(Request("archives", 0, 5, number=1)) == 0
     tried = targets.TARGETS["archives"].run
     assert isinstance(tried, targets.Reader)
@@ -161,6 +164,7 @@ def test_the_same_command_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPat
     tried: list[int] = []
 
     def stop_at_three(path: Path) -> str:
+        """Be interrupted by the third input. The sixth one is a failure."""
         tried.append(int(path.read_text(encoding="utf-8")))
         if len(tried) == 3:
             raise KeyboardInterrupt

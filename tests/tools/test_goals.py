@@ -140,6 +140,8 @@ def test_who_grades_the_staffs_own_solution_is_told_so(
     "words", ["sweep", "replay", "dev matrix", "dev tune", "dev costs", "dev exercise"]
 )
 def test_a_verb_that_uses_the_twin_builds_it(words: str) -> None:
+    """words: a command of sluice. VERBS leads from its words to its function, whose needs are
+    asked."""
     known: object = VERBS
     for word in words.split():
         known = known[word] if known is VERBS else known[1][word]

@@ -92,6 +92,7 @@ def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
     holds = {"first": True, "second": False}
 
     def made(*_: object) -> Iterator[tuple[object, Outcome]]:
+        """Yield the outcome of two experiments, and then be interrupted."""
         for one in experiments[:2]:
             yield one, Outcome([], errors[one.name], 1)
         raise KeyboardInterrupt
@@ -154,6 +155,8 @@ def test_every_command_can_be_stopped(path: Path) -> None:
 
 
 def test_a_command_that_is_stopped_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """An interrupt may bring words with it; otherwise those of the command are printed."""
+
     def stop(*words: str) -> None:
         raise KeyboardInterrupt(*words)
 

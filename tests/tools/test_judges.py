@@ -36,6 +36,7 @@ def test_a_request_uses_each_block_that_it_touches() -> None:
 
 
 def test_the_simulators_report_is_read_by_the_names_of_policies() -> None:
+    """REPORT has a row for each policy, with its place in the list as its hits."""
     assert caffeine.parse_report(REPORT) == {
         policy: n for n, policy in enumerate(caffeine.POLICIES)
     }

@@ -27,6 +27,8 @@ def test_the_general_limit_is_the_only_one_in_tests() -> None:
 
 
 def test_a_slower_host_is_known_by_what_computing_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A benchmark takes half, once or 8 times as long as on our host; a faster host counts as
+    ours."""
     for took_s, times in ((limits.OURS_S / 2, 1), (limits.OURS_S, 1), (limits.OURS_S * 8, 8)):
         monkeypatch.setattr(limits, "benchmark_s", lambda took_s=took_s: took_s)
         limits.host_slowdown.cache_clear()

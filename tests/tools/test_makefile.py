@@ -21,7 +21,8 @@ from whole import in_full
 from grade.code.objects import included_headers, run_tool
 from sluice.host.paths import BUILD, ROOT
 
-OF_TESTS = ("native", "twin", "live", "debug", "book")  # of build/, not needed by `make all`
+# folders of build/ that `make all` does not need
+OF_TESTS = ("native", "twin", "live", "debug", "book")
 # Instead of compiling, as a line of the Makefile: a file is as new as if it had been compiled.
 PRETEND = "--eval=override run = @echo '  $(1) $@' && touch $@"
 
@@ -163,6 +164,7 @@ def test_help_lists_every_command_and_sets_up_nothing(tmp_path: Path) -> None:
 
 
 def test_clean_leaves_the_sources_and_the_tools_only(tree: Path) -> None:
+    """compile_commands.json is made, so it is removed."""
     before = {p.relative_to(tree) for p in tree.rglob("*") if "build" not in p.parts}
     make(tree, "clean")
     assert not (tree / "build").exists()
@@ -226,6 +228,7 @@ ODD = """-dash Zoë O'Brien $HOME $(x) a"b`c`, d"""  # what a shell or make woul
 
 @pytest.mark.parametrize("goal", ["grade", "experiment", "theatre", "class"])
 def test_what_is_given_to_a_command_arrives_as_it_is(goal: str) -> None:
+    """ODD has blanks, quotes and dollars. make hands a goal's variables on to a program of ours."""
     given = {f"{name}={ODD}" for name in ("E", "LAB", "SIZE", "OUT") if takes_variable(goal, name)}
     assert given
     said = make(ROOT, "--dry-run", goal, "V=1", *given).stdout
@@ -349,6 +352,7 @@ def test_the_ends_of_the_range_of_memory_are_in_it(memory: str) -> None:
 
 
 def test_further_flags_may_hold_quotes(tree: Path) -> None:
+    """The second make with the same flags has nothing to do."""
     flags = "CFLAGS_EXTRA=-DODD='\"it''s\"' -Wno-unused-macros"
     goal = "build/kernel/disk/queue.o"
     assert goal in make(tree, goal, flags).stdout

@@ -89,6 +89,7 @@ def find_changes(row: dict[str, str]) -> list[Change]:
 
 
 def test_changes_are_made_inside_functions_only_and_are_the_classical_ones() -> None:
+    """A change is the line of SMALL, the old text and the new one."""
     changes = {f"{c.line}: {c.old} -> {c.new}" for c in Source("small.c", SMALL).list_changes()}
     assert changes == {
         "7: - -> +",
@@ -111,6 +112,7 @@ def test_changes_are_made_inside_functions_only_and_are_the_classical_ones() -> 
 
 
 def test_a_change_is_applied_at_its_place_and_nowhere_else() -> None:
+    """Without the changed text, the changed source is the old one."""
     source = Source("small.c", SMALL)
     for change in source.list_changes():
         made = change.apply(SMALL)

@@ -41,6 +41,8 @@ def odd(tmp_path: Path) -> Path:
 
 
 def test_debugfs_and_e2fsck_take_any_path(odd: Path) -> None:
+    """odd: a folder with blanks and quotes in its name. /none is no file of the disk, so it is not
+    copied."""
     disk = image.make_image(odd / "disk", Content(files={"/f": b"text"}, programs=False, size="4M"))
     image.check_image(disk)
     image.dump_files(disk, {"/f": odd / "out", "/none": odd / "none"})

@@ -30,6 +30,8 @@ def never(*_: object, **__: object) -> None:
 
 @pytest.mark.native
 def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path, file: Path) -> None:
+    """A folder can be no file, or below a file; its name may be too long. A file may take a file's
+    place."""
     for bad in (file, file / "below", Path("/proc/none/x"), tmp_path / ("x" * 300)):
         with pytest.raises(BadOut) as refused:
             expect_folder(bad)

@@ -59,6 +59,7 @@ def test_sluice_debug_loads_neither_numpy_nor_rich() -> None:
 
 
 def test_a_package_imports_only_packages_below_it_in_the_table() -> None:
+    """ORDER has the packages, the highest first."""
     wrong = {
         f"{path.relative_to(ROOT)} imports {name}"
         for i, package in enumerate(ORDER)

@@ -48,7 +48,8 @@ HOSTS = [
     for version in (OLDEST, "3.11.2", "3.12.0", "3.13.5", "3.14.0")
     for processor in ("x86_64", "aarch64")
 ]
-SOME = [(OLDEST, "x86_64"), ("3.14.0", "aarch64")]  # those that are asked for without FULL=1
+# the systems that are asked about without FULL=1
+SOME = [(OLDEST, "x86_64"), ("3.14.0", "aarch64")]
 
 
 def pins(group: str) -> dict[str, tuple[str, set[str]]]:
@@ -142,6 +143,7 @@ two==2.0 \\
 
 
 def test_a_lock_is_divided_into_the_files_of_the_groups() -> None:
+    """A group's file has what no group that it builds on has; `book` builds on `run`."""
     files = lock.group_files(A_LOCK)
     assert list(files) == list(PROJECT["dependency-groups"])
     assert re.findall(r"^(\w+)==", files["run"], re.M) == ["one", "shared"]
@@ -174,6 +176,8 @@ def list_imports(path: Path) -> list[str]:
     types."""
 
     def find_imports(node: ast.AST) -> Iterator[str]:
+        """Yield what a node imports when its module is loaded, not what its functions import
+        later."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Import | ast.ImportFrom):
                 yield from names_in(child)

@@ -36,6 +36,8 @@ REACHED = claim("reached: the end", "FAILURE")
 
 
 def test_only_the_success_of_every_claim_is_a_proof() -> None:
+    """claim(name, status): what CBMC says of a claim; REACHED: that the end of the harness was
+    reached."""
     assert judge([claim("holds", "SUCCESS"), REACHED]) == Verdict(checker.PROVED, claims=1)
     refuted = judge([claim("holds", "SUCCESS"), claim("breaks", "FAILURE"), REACHED])
     assert refuted.state == checker.REFUTED
@@ -149,6 +151,7 @@ def test_fewer_values_are_tried_where_there_are_tunables(
     states = {checker.ANY: checker.UNDECIDED, checker.DEFAULT: checker.EMPTY}
 
     def check(source: Path, kind: str, name: str, attempt: Attempt, *limits: int) -> Verdict:
+        """Note the attempt, and return the verdict that this test has for its tunables."""
         seen.append(attempt)
         more = checker.PROVED if attempt.steps == first else checker.UNDECIDED
         return Verdict(states.get(attempt.tunables, more))

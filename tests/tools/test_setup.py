@@ -17,7 +17,8 @@ import pytest
 from sluice.host.paths import ROOT
 
 # A gdb that knows RISC-V.
-KNOWS_RISCV = """echo 'The target architecture is set to "riscv:rv64".'"""  # such a gdb
+# what a gdb that knows RISC-V prints
+KNOWS_RISCV = """echo 'The target architecture is set to "riscv:rv64".'"""
 SCRIPTS = ("setup.sh", "find_tool.sh")
 PREFIXES = ["riscv64-unknown-elf-", "riscv64-elf-", "riscv64-linux-gnu-"]
 
@@ -63,6 +64,7 @@ def run(tree: Path, *words: str, **variables: str) -> subprocess.CompletedProces
 def test_the_compiler_is_found_by_any_of_its_names(
     scripts: Path, there: list[str], found: str
 ) -> None:
+    """there: prefixes of compilers on this system; found: the prefix that is chosen."""
     for prefix in there:
         add(scripts, f"{prefix}gcc")
     assert run(scripts, "tools/find_tool.sh", "prefix").stdout == f"{found}\n"
@@ -71,6 +73,7 @@ def test_the_compiler_is_found_by_any_of_its_names(
 
 
 def test_gdb_is_found_by_any_of_its_names(scripts: Path) -> None:
+    """A gdb counts only if it knows RISC-V. Later names in the list are preferred."""
     assert run(scripts, "tools/find_tool.sh", "gdb").stdout == "gdb-multiarch\n"
     add(scripts, "gdb", """echo 'Undefined item: "riscv:rv64".' >&2""")
     assert run(scripts, "tools/find_tool.sh", "gdb").stdout == "gdb-multiarch\n"
@@ -81,6 +84,7 @@ def test_gdb_is_found_by_any_of_its_names(scripts: Path) -> None:
 
 
 def test_make_takes_the_compiler_that_is_found(scripts: Path) -> None:
+    """`make -p` prints all variables. One that is given on the command line is taken as it is."""
     add(scripts, "riscv64-elf-gcc")
     for name in ("make", "seq", "expr", "date", "nproc", "awk", "sed", "grep"):
         (scripts / "bin" / name).symlink_to(shutil.which(name) or name)
@@ -280,6 +284,7 @@ ODD = ["plain", "a b", "it's", 'say "x"', "$HOME", "back\\\\slash", "ä%,;"]
 def test_programs_of_packages_run_wherever_the_tree_lies(
     complete: Path, tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
+    """The tree is moved to a folder with an odd name before a group is installed."""
     tree = complete.rename(tmp_path_factory.mktemp("places") / name)
     assert run(tree, "tools/setup.sh", "run").returncode == 0
     (tree / ".venv/bin/python").unlink()
@@ -326,6 +331,7 @@ def test_trees_with_the_same_pins_share_their_packages(complete: Path, tmp_path:
 def test_an_interrupted_installation_leaves_nothing_that_is_taken_for_a_whole_one(
     complete: Path,
 ) -> None:
+    """While the file `interrupted` is there, the pretended pip fails in the midst of its work."""
     (complete / "interrupted").touch()
     assert run(complete, "tools/setup.sh", "report").returncode != 0
     assert groups_of_packages(complete) == set()
@@ -362,6 +368,7 @@ def test_a_home_that_cannot_be_written_to_is_left_alone(complete: Path) -> None:
 
 
 def test_on_macos_nothing_is_asked_for_that_is_not_there(scripts: Path) -> None:
+    """A system with brew whose uname is Darwin."""
     add(scripts, "brew")
     add(scripts, "uname", "echo Darwin")
     done = run(scripts, "tools/setup.sh")
@@ -373,6 +380,7 @@ def test_on_macos_nothing_is_asked_for_that_is_not_there(scripts: Path) -> None:
 
 
 def test_what_is_there_is_not_named(scripts: Path) -> None:
+    """A system with dnf has the compiler and a gdb under names of their own, but no QEMU."""
     add(scripts, "dnf")
     for tool in ("gcc", "ld", "nm", "objdump"):
         add(scripts, f"riscv64-linux-gnu-{tool}")

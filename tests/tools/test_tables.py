@@ -53,6 +53,7 @@ def names(count: int) -> list[str]:
 
 
 def render_repeat() -> str:
+    """Return the table of three runs, each with three long differences."""
     rows = [
         repeat.Compared(name, "QEMU_10.0.8_Debian", 1234, 1230, [TEXT * 3]) for name in names(3)
     ]
@@ -60,6 +61,7 @@ def render_repeat() -> str:
 
 
 def render_fair() -> str:
+    """Return the table of three cases and nine groups, with a long complaint each."""
     groups = {f"group-{n}": 12.5 for n in range(9)}
     lab = SimpleNamespace(groups=[SimpleNamespace(name=n, points=p) for n, p in groups.items()])
     points = {name: (0.0, most / 2) for name, most in groups.items()}
@@ -67,6 +69,7 @@ def render_fair() -> str:
 
 
 def render_mutants() -> str:
+    """Return the table of a mutant that was noticed and one that was not."""
     found = []
     for state in (KILLED, SURVIVED):
         change = Change("kernel/cache/a_file_of_a_long_name.c", "f", 1, 1, 0, 1, "a", "b", "a")
@@ -97,18 +100,21 @@ def render_bench_beside_linux() -> str:
 
 
 def render_targets() -> str:
+    """Return the table of a target with a long name and the largest figures, and a small one."""
     rows = [targets.Row(LONG, MOST, "us", MOST), targets.Row("short", 1, "times")]
     lines = [line for row in rows for line in targets.TABLE.format_row(*row.format_cells())]
     return "\n".join([*targets.TABLE.format_head(), *lines])
 
 
 def render_fresh() -> str:
+    """Return the table of two commands, of which one failed, with long figures."""
     row = ("make experiment SIZE=quick", "12345", "12345", "123456", "123456", "1234567", "FAILED")
     lines = [line for _ in range(2) for line in fresh.TABLE.format_row(*row)]
     return "\n".join([*fresh.TABLE.format_head(), *lines])
 
 
 def render_tune() -> str:
+    """Return a search's two tables, which have no Markdown left on a terminal."""
     cell = "**-40.7 % (-55.3 to -26.4)**"
     text = [TEXT, "", *tune.table_head("candidate", tune.CHANGES, "screened", "other seeds")]
     text += [
@@ -123,6 +129,7 @@ def render_tune() -> str:
 
 
 def render_why() -> str:
+    """Return the table of a read that waited long for a write of a process of a long name."""
     origin = Origin("a process of a long name, which has forked very often", 5, 1234)
     write = SimpleNamespace(write=True, requests=[], cylinders=(0, 1234), begin_ns=5)
     kinds = ((WAIT, "wait"), (OTHER, TEXT), (SERVICE, "seek"))
@@ -142,6 +149,7 @@ def graded(picture: str = "") -> Record:
 
 
 def render_grade() -> str:
+    """Return the pages of a graded and of a refused submission, without the lines of commands."""
     width = printing.line_width()
     said = people.text(graded("-----[-----------------------------*----"), width)
     refused = people.text(Record("elevator", "The elevator", "7", "refused", TEXT), width)
@@ -156,6 +164,7 @@ def render_matrix() -> str:
 
 
 def render_findings() -> str:
+    """Return the table of findings of two papers and of ours, with each verdict."""
     found = [findings.Finding(name, word, word) for name in names(2) for word in WORDS]
     found += [findings.Finding(findings.OURS, word, "") for word in WORDS]
     return "\n".join(findings.format_findings(found))
@@ -167,6 +176,7 @@ def render_list(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def render_formats(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the list of the formats of exports."""
     monkeypatch.setattr(experiments, "experiment_files", list)
     export.print_formats()
     return capsys.readouterr().out
@@ -231,7 +241,8 @@ def test_a_table_fits_the_terminal(
     lines = table(**{name: request.getfixturevalue(name) for name in asked}).splitlines()
     assert lines
     assert [line for line in lines if len(line) > width] == []
-    assert not any("…" in line for line in lines)  # which rich writes where it cuts
+    # rich writes this where it cuts a cell
+    assert not any("…" in line for line in lines)
 
 
 def test_a_growing_table_has_every_figure_at_every_width(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,6 +262,7 @@ def test_a_growing_table_has_every_figure_at_every_width(monkeypatch: pytest.Mon
 def test_a_file_of_results_does_not_depend_on_the_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The text of a record, with a long name in it, is the same at each width of the terminal."""
     texts = set()
     for width in WIDTHS:
         monkeypatch.setattr(printing, "line_width", lambda width=width: width)

@@ -204,6 +204,7 @@ def test_sizes_of_writes_and_lifetimes_are_told_by_the_kind_of_file(said: figure
 
 
 def test_a_build_without_the_passes_is_refused():
+    """First the output of strace ends too early, then there are no CPU times."""
     trace = processes.follow_calls(calls.parse_calls(build_of(KERNEL).splitlines()[:8]))
     with pytest.raises(NoSuchBuild, match="no source was"):
         figures.describe_build(trace, times.parse_times([]), Path("/top"), KERNEL)

@@ -236,6 +236,7 @@ def test_the_settings_are_json_and_name_the_extensions_that_they_need() -> None:
 
 @pytest.mark.parametrize("label", tasks())
 def test_a_task_is_a_command_with_values_that_it_takes(label: str) -> None:
+    """A task of the editor is a goal of make or a command of sluice; neither is run here."""
     task = tasks()[label]
     words = shlex.split(fill_variables(task["command"], ROOT, defaults("tasks.json")))
     assert task["command"].removeprefix("bin/").startswith(label)

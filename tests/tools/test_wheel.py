@@ -34,7 +34,7 @@ from sluice.host.paths import BUILD, ROOT
 from sluice.twin import engine
 
 pytestmark = [
-    pytest.mark.xdist_group("wheel"),  # which is made once
+    pytest.mark.xdist_group("wheel"),  # the wheel is made once for all tests
     pytest.mark.skipif(platform.machine() not in engine.HOSTS, reason="there is no twin here"),
 ]
 GROUPS = ("run", "report", "sweep")
@@ -235,6 +235,7 @@ def test_a_wheel_has_what_commands_read_and_neither_labs_nor_tests(installed: In
 
 
 def test_python_replays_with_the_figures_of_the_clone(installed: Installed, tmp_path: Path) -> None:
+    """REPLAY is a script that prints the version and the figures of a replay."""
     there = json.loads(installed.run(tmp_path, "-c", REPLAY).stdout)
     done = subprocess.run([sys.executable, "-c", REPLAY], cwd=ROOT, capture_output=True, check=True)
     assert there == json.loads(done.stdout)
@@ -304,6 +305,7 @@ def test_another_user_may_use_it(installed: Installed) -> None:
 
 
 def test_in_a_clone_the_code_of_the_clone_is_used(installed: Installed) -> None:
+    """The same Python runs in the clone and elsewhere, and prints which package it imports."""
     said = "import sluice.host.paths as p; print(p.PACKAGE, p.BUILD, p.CLONE)"
     python = installed.environment / "bin" / "python"
     done = subprocess.run(
