@@ -327,7 +327,7 @@ def source_arguments() -> dict[str, tuple[str, str, str]]:
             found.setdefault(mark[1], ("", "", tree_path(path)))
         for mark in NUMBER_ARGUMENT.finditer(code):
             start = code.index("(", mark.start()) + 1
-            _, *cells = call_arguments(code, start)
+            _, *cells = call_arguments(code, start)  # default, least and greatest value
             own = clang.simple_macros(file_text(path))
             default, low, high = (printed_value(cell, own) for cell in cells[:3])
             bounds = f"{low} to {high}" if low.isdigit() and high.isdigit() else ""

@@ -51,12 +51,13 @@ def split_parts(comment: str) -> Iterable[list[str]]:
         in_item = False
         for line in paragraph.splitlines():
             item = line.startswith("- ")
+            goes_on = in_item and line.startswith("  ")  # a further line of a list item
             indented = line.startswith("  ") and not in_item
             changes = current and (item or indented != current[0].startswith("  "))
-            if changes and not (in_item and not item and line.startswith("  ")):
+            if changes and not goes_on:
                 yield current
                 current = []
-            in_item = item or (in_item and line.startswith("  "))
+            in_item = item or goes_on
             current.append(line)
         if current:
             yield current

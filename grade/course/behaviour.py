@@ -81,7 +81,7 @@ def odd_decisions(
     """Return the odd decisions of each submission.
 
     A decision is odd if the reference does not make it, no known mistake makes it, and few
-    submissions make it.
+    submissions make it. known: the decisions of all known mistakes.
     """
     counts = Counter(decision for made in decisions.values() for decision in made)
     many = max(FEW, MANY * len(decisions))

@@ -107,10 +107,12 @@ def pairs_list(alike: list[Pair]) -> str:
 
 def describe_losses(record: Record) -> str:
     """Return where a submission lost points: groups, or why it was not graded, and late days."""
-    lost = [group.name for group in record.groups if group.points < group.most]
-    lines = record.message.splitlines()
-    say = next((line for line in lines if ": error: " in line), "".join(lines[:1]))
-    say = f"{record.status}: {say}" if record.status != "graded" else ", ".join(lost)
+    if record.status == "graded":
+        say = ", ".join(group.name for group in record.groups if group.points < group.most)
+    else:
+        lines = record.message.splitlines()
+        why = next((line for line in lines if ": error: " in line), "".join(lines[:1]))
+        say = f"{record.status}: {why}"
     late = (
         f"{record.late.describe()} than {record.score:g}"
         if record.late and record.has_score

@@ -225,6 +225,7 @@ def read_late_days(path: Path, lab: Lab, students: Collection[str], known: Rule)
         found = list(Table(path, lab, students, known).read_rows())
     except (OSError, ValueError, csv.Error) as error:
         raise BadLate(f"{path}: {error}") from None
+    # Free days are used up in the order of the course's labs.
     orders = {other.name: other.order for other in load_labs()}
     left: defaultdict[str, int] = defaultdict(lambda: known.free_days)
     lates = {}

@@ -37,8 +37,12 @@ def rank(value: float, column: list[float]) -> int:
 
 
 def ranking(rows: dict[str, Row]) -> list[tuple[str, float]]:
-    """Return the submissions with their mean places, the best first."""
-    columns = {test: [row[test] for row in rows.values()] for row in rows.values() for test in row}
+    """Return the submissions with their mean places, the best first.
+
+    rows: the measured figure of each test, by submission.
+    """
+    tests = {test for row in rows.values() for test in row}
+    columns = {test: [row[test] for row in rows.values()] for test in tests}
     places = {
         name: mean(rank(value, columns[test]) for test, value in row.items())
         for name, row in rows.items()

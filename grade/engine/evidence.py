@@ -100,9 +100,11 @@ def group_by_disk(transfers: Iterable[tuple[object, Transfer]]) -> list[list[Tra
     disks: dict[object, list[Transfer]] = defaultdict(list)
     for disk, (sector, sectors, write) in transfers:
         done = disks[disk]
-        if done and done[-1][0] + done[-1][1] == sector and done[-1][2] == write:
-            sector, sectors = done[-1][0], done[-1][1] + sectors
-            done.pop()
+        if done:
+            last_sector, last_sectors, last_write = done[-1]
+            if last_sector + last_sectors == sector and last_write == write:
+                sector, sectors = last_sector, last_sectors + sectors
+                done.pop()
         done.append((sector, sectors, write))
     return sorted(disks.values())
 
@@ -280,7 +282,11 @@ def was_busy(events: Sequence[trace.Event], begin_ns: int, end_ns: int) -> bool:
 
 
 def expect_times(run: Run) -> None:
-    """Raise Wrong unless the times agree with the drives and never go back."""
+    """Raise Wrong unless the times agree with the drives and never go back.
+
+    By a model of its drive, no command may end early. A late end needs a cause: the kernel was at
+    work. The share ON_TIME of each disk's commands, but for one, is on time or has a cause.
+    """
     expect(run.events.times_rise(), "the times of the trace to rise", "they go back")
     issued = sorted(executed_commands(run), key=lambda r: r.issued_ns)
     late_by_disk: dict[int, list[tuple[Request, int]]] = defaultdict(list)

@@ -141,7 +141,11 @@ def score_range(scores: list[float]) -> float:
 
 
 def check_mistake(case: Case, lab: Lab, by_nonce: Mapping[str, Points]) -> list[str]:
-    """Return what is unfair about the points of the reference or of a mistake."""
+    """Return what is unfair about the points of the reference or of a mistake.
+
+    by_nonce: the points of each group, for each nonce. A mistake must lose points in the groups
+    case.loses, may lose some in case.disturbs, and the reference (no edits) must lose none.
+    """
     complaints = []
     for group in graded_groups(lab, by_nonce):
         scores = {nonce: got[group.name] for nonce, got in by_nonce.items()}

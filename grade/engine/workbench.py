@@ -185,7 +185,8 @@ def console_tail(console: Path) -> str:
     text = console.read_bytes()[-TAIL_BYTES:].decode(errors="replace").replace("\r", "")
     lines = text.splitlines()
     panics = [i for i, line in enumerate(lines) if PANIC in line]
-    first = max(0, panics[0] - BEFORE_PANIC if panics else len(lines) - TAIL_LINES)
+    first = panics[0] - BEFORE_PANIC if panics else len(lines) - TAIL_LINES
+    first = max(0, first)
     return "\n".join(f"    | {line[:160]}" for line in lines[first : first + TAIL_LINES])
 
 

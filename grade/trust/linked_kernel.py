@@ -166,7 +166,12 @@ def loaded_bytes(kernel: Elf, address: int, size: int) -> bytes:
 
 
 def check_part(kernel: Elf, part: Part, places: dict[Name, set[int]]) -> None:
-    """Raise Refused unless the staff's section is in the kernel where all its names are."""
+    """Raise Refused unless the staff's section is in the kernel where all its names are.
+
+    places: the addresses of each name in the kernel; local names may have several. A section that
+    has no name in the kernel was left out by the linker.
+    """
+    # Each address of a name says where the section would begin. All names must agree.
     found = [{place - at for place in places[n]} for n, at in part.names.items() if n in places]
     starts = set.intersection(*found) if found else set()
     wanted = part.blank_addresses(part.data)

@@ -151,7 +151,7 @@ def check_registered(file: str, made: Elf) -> None:
 
 def check_pointers(file: str, made: Elf, number: int) -> None:
     """Raise Refused unless each row of a section is a pointer into the object's own data."""
-    section, found = made.sections[number], {}
+    section, found = made.sections[number], {}  # found: where a pointer leads to, by its offset
     for relocation in made.relocations(number):
         target = made.symbols[relocation.symbol]
         inside = 0 < target.section < len(made.sections)
@@ -246,7 +246,7 @@ def iter_instructions(code: bytes) -> Iterator[tuple[int, int]]:
     at = 0
     while at < len(code):
         half = int.from_bytes(code[at : at + 2], "little")
-        size = 4 if half & 3 == 3 else 2
+        size = 4 if half & 3 == 3 else 2  # the lowest bits tell an instruction's bytes
         whole = at + size <= len(code)
         yield at, int.from_bytes(code[at : at + size], "little") if whole else 0
         at += size
@@ -257,7 +257,7 @@ def forbidden_instruction(word: int) -> str:
 
     Source: The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings".
     """
-    if word & 3 != 3:
+    if word & 3 != 3:  # a compressed instruction, of 2 bytes: none is privileged
         return "" if word else ".half 0"
     opcode, function, upper = word & 0x7F, word >> 12 & 7, word >> 20
     if opcode in ORDINARY or (opcode == FENCE and not function) or word == BREAKPOINT:

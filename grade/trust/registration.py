@@ -178,9 +178,9 @@ def check_pointer(file: str, made: Elf, table: Image, field: Field) -> None:
     if relocation is None and not value:
         return
     place = pointer_target(made, relocation)
-    code = place is not None and bool(made.sections[place.section].flags & EXEC)
+    own_code = place is not None and bool(made.sections[place.section].flags & EXEC)
     others = relocation is not None and made.symbols[relocation.symbol].section == elf.UNDEFINED
-    if value or not (code or others):
+    if value or not (own_code or others):
         raise Refused(f"{file}: .{field.name} of its policy is no function: name one of this file")
 
 
@@ -279,7 +279,10 @@ def check_policy(file: str, made: Elf, lab: Lab) -> None:
 
 @cache
 def row_bytes(section: str) -> int:
-    """Return the length of each row that the staff's objects register in that section."""
+    """Return the length of each row that the staff's objects register in that section.
+
+    Without such a row, or if their lengths differ, it is the length of a pointer.
+    """
     sizes: set[int] = set()
     for path in sorted((BUILT / "kernel").rglob("*.o")):
         made = elf.read(path)

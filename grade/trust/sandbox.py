@@ -115,6 +115,7 @@ def find_libraries(programs: frozenset[Path]) -> frozenset[Path]:
     said = subprocess.run(
         ["ldd", *programs], capture_output=True, text=True, check=False, encoding="utf-8"
     ).stdout
+    # ldd prints a line for each library, which begins with a tab and has the library's path.
     words = {word for line in said.splitlines() if line[:1] == "\t" for word in line.split()}
     libraries = {Path(word) for word in words if word.startswith("/")}
     return frozenset(path.parent.resolve() / path.name for path in programs | libraries)

@@ -77,7 +77,10 @@ def format_with_interval(come_from: Source) -> str:
 
 
 def published_figure(come_from: Source) -> str:
-    """Return the paper's figure for this source, in italics, or ""."""
+    """Return the paper's figure for this source, in italics, or "".
+
+    Differences from another arm, and figures of the paper's model, are none.
+    """
     at = {k: v for k, v in come_from.items() if k not in ("from", "arm", "metric", "digits", "is")}
     for row in stored.find_experiment(come_from["from"]).get("published", []):
         where = {name: str(said) for name, said in row.get("where", {}).items()}

@@ -55,13 +55,16 @@ def setup(app: Sphinx) -> None:
 
     @cache
     def render_tree(page: str, **options: Any) -> str:
+        """Return the tree of pages as HTML, as it is beside this page."""
         tree = global_toctree_for_doc(app.env, page, app.builder, tags=app.tags, **options)
         return app.builder.render_partial(tree)["fragment"]
 
     def share_tree(_app: Sphinx, page: str, _name: str, context: dict[str, Any], _: object) -> None:
+        """Give Furo the tree that all pages of a folder share."""
         context["toctree"] = partial(render_tree, name_outsider(page))
 
     def mark_page(_app: Sphinx, page: str, _name: str, context: dict[str, Any], _: object) -> None:
+        """Mark this page in the tree that is shown beside it."""
         uri = app.builder.get_relative_uri(name_outsider(page), page)
         context[SHOWN] = mark_current(context[SHOWN], uri)
 

@@ -105,7 +105,10 @@ def our_figure(cell: Cell) -> str:
 
 
 def asks(row: dict, cell: Cell) -> bool:
-    """Return True if an expectation of a paper asks the arm and metric of a cell in its setting."""
+    """Return True if an expectation of a paper asks the arm and metric of a cell in its setting.
+
+    Expectations along a variable, or about a model, ask several settings or none.
+    """
     finding = row.get("finding") or row.get("paper", "")
     return (
         paper_name(finding) == paper_name(cell.row.get("place", ""))
@@ -180,11 +183,14 @@ def cell_table(cells: list[Cell], linked: bool) -> str:
     lines: dict[tuple[str, ...], list[Cell]] = {}
     for cell in cells:
         lines.setdefault(cell.key, []).append(cell)
-    heads, rows = HEADS + COMPUTED if computed else HEADS, []
-    for of in lines.values():
-        link = f"{{doc}}`/reference/experiments/{of[0].experiment.name}`"
-        rows.append([*([link] if linked else []), *cell_row(of, computed)])
-    return markdown.format_table([EXPERIMENT, *heads] if linked else heads, rows) if rows else ""
+    heads = HEADS + COMPUTED if computed else HEADS
+    rows = [cell_row(of_line, computed) for of_line in lines.values()]
+    if linked:
+        heads = [EXPERIMENT, *heads]
+        names = [of_line[0].experiment.name for of_line in lines.values()]
+        links = [f"{{doc}}`/reference/experiments/{name}`" for name in names]
+        rows = [[link, *row] for link, row in zip(links, rows, strict=True)]
+    return markdown.format_table(heads, rows) if rows else ""
 
 
 def published_tables(paper: str, notes: dict[str, str]) -> str:

@@ -211,7 +211,10 @@ def dump_files(disk: Path, paths: list[str]) -> Files:
 
 
 def read_log(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the writes in a log: the place in bytes, and the data."""
+    """Yield the writes in a log: the place in bytes, and the data.
+
+    The log begins with a sector of its own. Each entry is a sector, and the data behind it.
+    """
     data = path.read_bytes()
     at = SECTOR
     while at + ENTRY.size <= len(data):

@@ -47,17 +47,16 @@ def dirtyings(run: Run, path: str, start_ns: int, end_ns: int) -> list[Dirtying]
 
     Each has the write of its block, if the write came before end_ns.
     """
-    number = run.sectors(path)
-    writes: dict[int, list[Write]] = {block: [] for block in number.values()}
+    block_at_sector = run.sectors(path)
+    writes: dict[int, list[Write]] = {block: [] for block in block_at_sector.values()}
     for write in run.writes_of(path, end_ns=end_ns):
         writes[write.block].append(write)
     found = []
     for event in run.events:
-        block = number.get(event.block * BLOCK_SECTORS)
-        in_time = (
-            event.disk == run.data_disk and event.name == "dirtied" and event.time_ns < start_ns
-        )
-        if in_time and block is not None:
+        block = block_at_sector.get(event.block * BLOCK_SECTORS)
+        if block is None or event.disk != run.data_disk or event.name != "dirtied":
+            continue
+        if event.time_ns < start_ns:
             later = (w for w in writes[block] if w.request.queued_ns >= event.time_ns)
             found.append(Dirtying(run, block, event, next(later, None)))
     return found
@@ -71,7 +70,7 @@ def expect_written(found: list[Dirtying], most_s: float) -> None:
 
 
 def scan_by_scan(found: Iterable[tuple[int, T]]) -> list[list[T]]:
-    """Return what each scan did, in a list each.
+    """Return what each scan did, in a list each. The next begins after a pause (PAUSE_NS).
 
     found: what was done, with times in ns, the oldest first.
     """

@@ -70,6 +70,7 @@ def task(student: str) -> Task:
     blocks = DIRECT + POINTERS + rng.randrange(400, 900)
     block = DIRECT + POINTERS + rng.randrange(100, 300)
     at = rng.randrange(FIRST, LAST)
+    # Move the file up, by less than a track, so that `block` lies at a place INSIDE its track.
     at += (rng.randrange(*INSIDE) - at - block) % TRACK_BLOCKS
     return Task(
         book,

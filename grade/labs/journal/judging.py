@@ -142,16 +142,17 @@ def around_checkpoint(recording: Recording) -> Range:
     Raises Wrong if the log's superblock is not written meanwhile.
     """
     events = recording.events
-    first = next(i for i, event in enumerate(events) if event.kind == "began")
-    found = [i for i in range(first, len(events)) if find_type(events[i]) == SUPERBLOCK]
-    if not found:
+    began = next(i for i, event in enumerate(events) if event.kind == "began")
+    written = (i for i in range(began, len(events)) if find_type(events[i]) == SUPERBLOCK)
+    checkpoint = next(written, None)
+    if checkpoint is None:
         raise Wrong(
             "the log to be emptied when half of it is used", "its superblock is not written"
         )
-    later = range(found[0], len(events))
+    later = range(checkpoint, len(events))
     end = next((i for i in later if find_type(events[i]) in (DESCRIPTOR, REVOKE)), len(events))
     fsyncs = {i for i in range(end, len(events)) if ends_fsync(recording, events[i])}
-    return lambda cut: found[0] <= cut.after < end or cut.after in fsyncs
+    return lambda cut: checkpoint <= cut.after < end or cut.after in fsyncs
 
 
 @dataclass(frozen=True)
@@ -219,8 +220,11 @@ def expect_no_loss(recording: Recording, least: int, wanted: Range, volatile: bo
 
 
 def list_needless(recording: Recording) -> list[int]:
-    """Return the blocks that are revoked although the log has no copy of them that counts."""
-    logged: set[int] = set()
+    """Return the blocks that are revoked although the log has no copy of them that counts.
+
+    A block of revokes has, behind its head, the bytes that are in use, and then block numbers.
+    """
+    logged: set[int] = set()  # blocks with a copy in the log, since it was last emptied
     needless: list[int] = []
     for event in recording.events:
         kind = find_type(event) if event.kind == "write" else 0

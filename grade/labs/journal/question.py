@@ -41,7 +41,7 @@ class Answer:
 
 
 def parse_answer(text: str) -> Answer:
-    """Return the answer that a text gives. Raises Wrong."""
+    """Return the answer that a text gives: two lines `NAME = VALUE`. Raises Wrong."""
     expect(len(text) <= MOST_BYTES, f"at most {MOST_BYTES} letters", f"{len(text)}")
     lines = (line for line in text.splitlines() if line.strip() and line[0] != "#")
     found = [LINE.fullmatch(line) for line in lines]
@@ -77,6 +77,7 @@ def check_operations(operations: tuple[Operation, ...]) -> None:
             f"{op}"[:200],
         )
         if op.name == "append":
+            # the bytes and a number from which they are made; neither is a huge number
             sizes = [word for word in op.words[1:] if len(word) <= 5]
             expect(
                 len(sizes) == 2 and 0 < op.number(1) <= MOST_SIZE,

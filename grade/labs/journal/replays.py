@@ -108,7 +108,11 @@ def read_transactions(image: bytes) -> list[Transaction]:
 
 
 def read_copies(log: Image, block: bytes, at: int, transaction: Transaction) -> int:
-    """Add the copies behind a descriptor to a transaction. Returns the place behind them."""
+    """Add the copies behind a descriptor to a transaction. Returns the place behind them.
+
+    block: the descriptor, which has a tag for each copy. at: the first copy's place in the log. A
+    copy that would begin with the journal's magic has zeros in its place, and the flag ESCAPED.
+    """
     byte, flags = HEAD.size, 0
     while not flags & LAST:
         home, _, flags = TAG.unpack_from(block, byte)

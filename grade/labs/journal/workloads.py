@@ -74,12 +74,14 @@ def fill_log(bench: Workbench) -> tuple[Scenario, tuple[Operation, ...]]:
     The last directories fit into the log only if a checkpoint has made room. Then the first
     directory is removed. The only copy of its block in the log is from before the checkpoint.
     """
-    names = list(islice(iterate_names(bench, "checkpoint names"), ROUNDS * FOLDERS + 1))
-    rounds = [names[i * FOLDERS : (i + 1) * FOLDERS] for i in range(ROUNDS)]
-    fsync = f"fsync /{names[-1]}"
-    made = "".join(f"{'; '.join(f'mkdir /{name}' for name in part)}; {fsync};" for part in rounds)
+    *names, file = islice(iterate_names(bench, "checkpoint names"), ROUNDS * FOLDERS + 1)
+    fsync = f"fsync /{file}"
+    made = ""
+    for i in range(ROUNDS):
+        folders = names[i * FOLDERS : (i + 1) * FOLDERS]
+        made += "".join(f"mkdir /{name}; " for name in folders) + f"{fsync};"
     operations = parse(
-        f"creat /{names[-1]}; {made} append /{names[-1]} 3000 1; {fsync};rmdir /{names[0]}; {fsync}"
+        f"creat /{file}; {made} append /{file} 3000 1; {fsync};rmdir /{names[0]}; {fsync}"
     )
     machine = scenario("checkpoint", operations, LARGE, like="checkpoint")
     return replace(machine, on_image=ShortRing(), size="7M"), operations

@@ -55,8 +55,11 @@ class Choice:
 
 
 def follow_commands(log: Log, commands: list[Command]) -> Iterator[Command]:
-    """Yield the commands; the log is as it was when each was given to the drive."""
-    told: dict[int, int] = {}
+    """Yield the commands; the log is as it was when each was given to the drive.
+
+    A write of data takes a place, and a write of the map then tells it: of the piece that is due.
+    """
+    told: dict[int, int] = {}  # the new places that no sector of the map has yet, by block
     for command in commands:
         yield command
         place = command.sector // SECTORS
@@ -103,7 +106,11 @@ def find_tracks(answer: Answers, head: int, drive: str, patience_ns: int) -> dic
 
 
 def questions(run: Run, drive: str) -> tuple[list[Command], str]:
-    """Return the commands that chose a place, and the input of places_tool."""
+    """Return the commands that chose a place, and the input of places_tool.
+
+    A line of the input adds (+) or removes (-) a free place, asks what a write would choose (?), or
+    gives the drive a read or a write (R, W).
+    """
     log = Log.read_log((run.folder / "data.img").read_bytes())
     asked, lines, known = [], [], set()
     commands = run.commands

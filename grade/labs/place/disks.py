@@ -65,7 +65,7 @@ class Disk:
             self.firsts[place] = data
 
     def disk_image(self) -> bytes:
-        """Return the whole disk, as it is now."""
+        """Return the whole disk, as it is now: data, and the first sector of each place."""
         out = bytearray(self.log.nslots * PLACE)
         for place, data in self.data.items():
             out[place * PLACE : (place + 1) * PLACE] = data
@@ -133,6 +133,10 @@ class Fresh:
     free: int | None = None
 
     def __call__(self, image: bytes) -> bytes:
+        """Return a new disk with a virtual log that has this image of a file system.
+
+        With `free`, the disk is filled with blocks until only so many places are free.
+        """
         disk = Disk(image, self.drive, Random(self.seed))
         blocks = disk.blocks()
         if self.free is not None:

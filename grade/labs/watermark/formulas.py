@@ -84,6 +84,7 @@ def marks_by_rates(
         if now >= FIRST:
             by = ratio(dirtied[now - 2], dirtied[now - 1])
             high = max(1, min(step(high, by, most_by), cache.buffers))
+            # The low mark also follows the rate of cleaning.
             by *= ratio(cleaned[now - 1], cleaned[now - 2])
             low = min(step(low, by, most_by), cache.buffers)
         yield now, Marks(high, min(low, high))

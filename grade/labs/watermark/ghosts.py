@@ -77,11 +77,13 @@ def count_rates(run: Run, cache: Cache) -> dict[int, float]:
     steady, except that a writer that has waited for the disk catches up.
     """
     dirtied = Counter(event.time_ns // STEP_NS for _, event in run.events.select_named("dirtied"))
-    marks, found = (cache.highest_mark, cache.highest_mark), {}
+    by_ratio = by_inverse = cache.highest_mark
+    found = {}
     for step in range(2, max(dirtied, default=0)):
         factor = min(2, max(0.5, dirtied[step] / max(1, dirtied[step - 1])))
-        marks = tuple(min(cache.buffers, mark) for mark in (marks[0] * factor, marks[1] / factor))
-        found[step + 1] = min(marks)
+        by_ratio = min(cache.buffers, by_ratio * factor)
+        by_inverse = min(cache.buffers, by_inverse / factor)
+        found[step + 1] = min(by_ratio, by_inverse)
     return found
 
 

@@ -17,8 +17,8 @@ OVERFULL = Burst(age_s=3, threshold=4, range_s=2, blocks=40)  # no block is due 
 
 
 def _bursts(bench: Workbench) -> list[Burst]:
-    """Nearly as many blocks as there is room for become dirty at once; in the last burst the age
-    ends the range."""
+    """Nearly as many blocks as there is room for become dirty at once. `threshold` blocks have room
+    at each age up to range_s, or up to age_s where that is less, as in the last burst."""
     rng = bench.random("settings")
     made = []
     for number in range(BURSTS):

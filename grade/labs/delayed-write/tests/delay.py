@@ -104,15 +104,15 @@ def what_was_written_is_read_from_memory(bench: Workbench) -> None:
     run = _run(bench)
     early = run.writes_of("/read", end_ns=run.beacon(READ + 1))
     _expect_none(run, early, "no write of the file's blocks before it is read")
-    place = run.sectors("/read")
+    block_at = run.sectors("/read")
     between = (run.beacon(READ), run.beacon(READ + 1))
     reads = [r for r in run.data(write=False) if between[0] <= r.queued_ns < between[1]]
-    read = [r for r in reads if r.sector in place]
-    what = f"reads of blocks {sorted(place[r.sector] for r in read)}"
-    first = read[0] if read else None
-    run.expect(not read, "no read of the file's blocks, which are in memory", what, first)
+    of_file = [r for r in reads if r.sector in block_at]
+    what = f"reads of blocks {sorted(block_at[r.sector] for r in of_file)}"
+    first = of_file[0] if of_file else None
+    run.expect(not of_file, "no read of the file's blocks, which are in memory", what, first)
     whole = b"1" * AGAIN_BLOCKS * BLOCK_BYTES
-    wanted = whole[:700] + PART + whole[800:]
+    wanted = whole[:700] + PART + whole[800:]  # bytes 700 to 799 were written last
     expect(run.contents("/read") == wanted, "the file to have what was written", "other bytes")
 
 

@@ -37,7 +37,10 @@ def _writes(run: Run) -> list[Request]:
 
 
 def _choice_us(writes: list[Request]) -> float:
-    """From the end of a command to the next one's dispatch, on average."""
+    """Return the mean time from the end of a command to the next one's dispatch, in us.
+
+    writes: in the order of age.
+    """
     by_age = sum(abs(b.sector - a.sector) for a, b in pairwise(writes))
     served = sorted(writes, key=lambda request: request.issued_ns)
     travel = sum(abs(b.sector - a.sector) for a, b in pairwise(served))
