@@ -173,7 +173,7 @@ def test_times_of_planes_by_hand() -> None:
         # in one row with the page before, which is already being programmed
         (10**9 + 200 * us, "W", 24, 8),
         (2 * 10**9, "W", 32, 8),
-        (3 * 10**9, "W", 40, 16),  # told together, but of two rows
+        (3 * 10**9, "W", 40, 16),  # the die is told of both at once, but they lie in two rows
         (4 * 10**9, "R", 0, 16),  # of one row: read at once, they cross one after the other
         (5 * 10**9, "R", 8, 16),  # of two rows
         (6 * 10**9, "W", 0, 8),

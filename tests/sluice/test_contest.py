@@ -186,7 +186,7 @@ def test_of_half_made_results_nothing_is_told(tmp_path: Path):
 
 
 def test_the_terminal_and_the_page_say_lost(tmp_path: Path):
-    """11 against 10."""
+    """Ours has a mean of 11 ms, and the best of the others 10 ms."""
     experiment = contest(tmp_path)
     found = results({"ours": 11, "old": 10, "late": 1})
     printed = "\n".join(summary.expectation_lines(experiment, found))

@@ -119,7 +119,7 @@ def asked(tmp_path: Path, monkeypatch) -> Callable[..., MatrixRequest]:
 
 @ON_TWIN
 def test_every_policy_is_tried_with_every_cache_and_all_is_written(asked, tmp_path, capsys) -> None:
-    """The trace reads 150 blocks in a loop. Half of them are 75 buffers, and 90 % are 135."""
+    """The trace reads 150 blocks in a loop. The caches hold half of these blocks, and 90 %."""
     path = tmp_path / "round.trace"
     path.write_text("".join(f"{i % 150}\n" for i in range(400)) + "*\n7\n")
     assert matrix.execute(asked(traces=str(path), others="prefetch=none|ondemand"))

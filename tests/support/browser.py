@@ -104,6 +104,7 @@ class Page(Driven):
         )
 
     def __enter__(self) -> "Page":
+        """Connect to the page. Chromium prints its address when it is ready."""
         for line in self.process.stderr:
             if line.startswith(LISTENS):
                 break

@@ -26,6 +26,8 @@ def way(block: int) -> list[int]:
     while block >= POINTERS**depth:
         block -= POINTERS**depth
         depth += 1
+    # In the inode it is the entry behind the direct ones; then the block's digits to the base
+    # POINTERS, the highest first.
     entries = [block // POINTERS**i % POINTERS for i in reversed(range(depth))]
     return [DIRECT + depth - 1, *entries]
 
@@ -92,6 +94,7 @@ HEAD, QUEUE = 4500, (9500, 1000, 5000, 7000, 4000)
 
 
 def clook(queue: list[int], head: int) -> int:
+    """Return the lowest sector from the head on; if there is none, the lowest of all."""
     return min([sector for sector in queue if sector >= head] or queue)
 
 
@@ -181,7 +184,8 @@ def first_scan(blocks: int) -> Counter[int]:
 
 
 def declustered(blocks: int, range_s: int = RANGE_S) -> dict[int, int]:
-    """Return the number of a burst's blocks that are written early, by how many seconds early."""
+    """Return the number of a burst's blocks that are written early, by how many seconds early. Each
+    second a scan raises ages, and the blocks of age AGE_S are written."""
     ages, early, second = [0] * blocks, Counter(), 0
     while ages:
         new = scan(ages, range_s)
@@ -211,12 +215,14 @@ def high_mark(high: float, dirtied: list[int]) -> float:
 
 
 def low_mark(low: float, dirtied: tuple[int, int], cleaned: tuple[int, int]) -> float:
-    """Return the low mark after a step."""
+    """Return the low mark after a step. dirtied, cleaned: the blocks in the last step and in this
+    one."""
     return low * factor(dirtied[0] * cleaned[1], dirtied[1] * cleaned[0])
 
 
 def bounds(most: int, reads: int, hits: int, ghost_hits: int, ghost_misses: int) -> list[int]:
-    """Return the bound of the high mark under each reading of the formula."""
+    """Return the bound of the high mark under each of three readings of the paper's formula: `most`
+    times the share of reads that do not count against it."""
     against = (
         hits - ghost_hits + ghost_misses,
         hits + ghost_hits + ghost_misses,

@@ -50,6 +50,7 @@ class Firefox(Driven):
         self.disconnect()
 
     def note(self, message: dict) -> None:
+        """Keep the text of an error that the page logs, if the message is about one."""
         if message.get("method") == "log.entryAdded" and message["params"]["level"] == "error":
             self.errors.append(message["params"]["text"])
 

@@ -54,6 +54,7 @@ class Die:
     """The blocks of a die, and which of its pages are where."""
 
     def __init__(self, f: Figures, pages: list[int]) -> None:
+        """Make a die that has these pages in its first blocks, and erased spare blocks."""
         filled = -(-len(pages) // f.block)  # blocks, both are rounded up
         spare = max(2, -(-filled * f.spare_percent // 100))
         parts = [pages[i : i + f.block] for i in range(0, len(pages), f.block)]
@@ -205,8 +206,10 @@ class Drive:
     free."""
 
     def __init__(self, f: Figures, sectors: int) -> None:
+        """Make a drive of this size, all of whose pages are in use. Neighbouring pages are in
+        different dies: page p is in die p % dies."""
         dies = f.channels * f.dies
-        pages = -(-sectors // f.page_sectors)
+        pages = -(-sectors // f.page_sectors)  # rounded up, also for each die
         each = -(-pages // dies)
         self.f, self.ndies = f, dies
         self.dies = [Die(f, list(range(d, each * dies, dies))) for d in range(dies)]
@@ -215,7 +218,7 @@ class Drive:
         self.now_ns = self.host_ns = self.free_ns = self.durable_ns = 0
         self.cache: list[Waiting] = []  # all that ever were in it, in order
         self.last: dict[int, Waiting] = {}
-        self.counts = [0, 0, 0]
+        self.counts = [0, 0, 0]  # pages written, pages moved, blocks erased
 
     def cross(self, die: int, from_ns: int) -> int:
         """Let a page cross the die's channel, not before from_ns. Returns when the page begins.
@@ -277,9 +280,11 @@ class Drive:
         cache has the data, or without a cache when the page is programmed."""
         data_ns, n = sectors * self.f.bus_ns, self.f.cache_pages
         w = self.waits(page) if n else None
+        # The page still waits in the cache when the data are there, so it takes them.
         if w and w.begin_ns >= self.host_ns + data_ns:
             self.host_ns += data_ns
             return self.host_ns
+        # The cache is full until the n-th page before this one has left it.
         if n and len(self.cache) >= n:
             self.host_ns = max(self.host_ns, self.cache[-n].left_ns)
         self.host_ns += data_ns

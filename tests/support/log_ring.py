@@ -74,16 +74,18 @@ def long_workload(seed: int, steps: int = STEPS) -> Workload:
 
 
 def checkpoints(p: LogPlanter) -> Iterator[int]:
-    """Yield the numbers of the writes by which the log begins later, and is not empty."""
+    """Yield the numbers of the writes by which the log begins later, and is not empty. They write
+    the log's superblock; byte 28 of it says where the log begins, or 0."""
     found = p.writes_of_type(SUPERBLOCK)
     yield from (i for i in found[1:-1] if struct.unpack_from(">I", p.events[i].data, 28)[0])
 
 
 def start_moves_early(p: LogPlanter) -> Events:
-    """Have the log begin later before what was in it is home."""
+    """Have the superblock that shortens the log written earlier: right after the last commit, so
+    before the log's blocks are written home."""
     moved = next(checkpoints(p))
-    before = [i for i in p.writes_of_type(COMMIT) if i < moved][-1]
-    return p.insert_before(before + 2, [p.events[moved]], [moved])
+    commit = [i for i in p.writes_of_type(COMMIT) if i < moved][-1]
+    return p.insert_before(commit + 2, [p.events[moved]], [moved])
 
 
 def old_start(p: LogPlanter) -> Events:

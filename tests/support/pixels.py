@@ -12,7 +12,7 @@ RGB, RGBA = 2, 6  # colour types of a PNG
 
 
 def encoded(picture: np.ndarray) -> bytes:
-    """Return a PNG file of a picture."""
+    """Return a PNG file of a picture. Each row has no filter (0)."""
     height, width, _ = picture.shape
     rows = np.rint(picture).astype(np.uint8).reshape(height, width * 3)
     form = struct.pack(">IIBBBBB", width, height, 8, RGB, 0, 0, 0)

@@ -16,7 +16,8 @@ from operator import floordiv, truediv
 def optimal(trace: Sequence[int], size: int) -> int:
     """Return the hits of Belady's policy: the victim is the block whose next use is furthest
     away."""
-    last: dict[int, int] = {}
+    last: dict[int, int] = {}  # the last use of each block so far, by its number in the trace
+    # A last use has a number behind the trace's end; no two are equal.
     next_use = [len(trace) + i for i in range(len(trace))]
     for i, block in enumerate(trace):
         if block in last:
@@ -84,7 +85,7 @@ def two_q(trace: Sequence[int], size: int) -> int:
         if remembered:
             del a1out[block]
         if len(a1in) + len(am) == size:
-            if len(a1in) > size // 4:
+            if len(a1in) > size // 4:  # a quarter of the cache; names of half as many blocks
                 a1out[a1in.popitem(last=False)[0]] = None
                 if len(a1out) > size // 2:
                     a1out.popitem(last=False)
@@ -98,7 +99,9 @@ def two_q(trace: Sequence[int], size: int) -> int:
 
 
 def arc(trace: Sequence[int], size: int, whole: bool = True) -> int:
-    """Return the hits by figure 4 of the paper.
+    """Return the hits by figure 4 of the paper, in the paper's words: T1 has the blocks that were
+    used once of late, T2 the others, B1 and B2 names of blocks that left T1 and T2, and p is the
+    size that T1 should have.
 
     whole: p changes by whole blocks; otherwise by the fractions of the paper.
     """
@@ -144,7 +147,8 @@ def arc(trace: Sequence[int], size: int, whole: bool = True) -> int:
 
 
 def car(trace: Sequence[int], size: int) -> int:
-    """Return the hits by figure 2 of the paper, except that p changes by whole blocks."""
+    """Return the hits by figure 2 of the paper, except that p changes by whole blocks. The names
+    are those of ARC; T1 and T2 are clocks."""
     t1, t2 = (OrderedDict() for _ in range(2))  # block: its mark; the hand is at the first
     b1, b2 = (OrderedDict() for _ in range(2))
     p = hits = 0
@@ -726,7 +730,7 @@ def mglru(trace: Sequence[int], size: int) -> int:
             for i in range(4):
                 past[i] = [(old + new) // 2 for old, new in zip(past[i], now[i], strict=True)]
                 now[i] = [0, 0]
-        youngest = max(generations)
+        youngest = max(generations)  # new blocks go to the one before it
         if len(generations) < 4 and len(generations[youngest - 1]) * 4 < len(uses):
             generations[youngest + 1] = deque()
 
@@ -737,6 +741,7 @@ def mglru(trace: Sequence[int], size: int) -> int:
         while True:
             generation = min(g for g, blocks in generations.items() if blocks)
             block = generations[generation].popleft()
+            # A block's tier follows from its uses: 1, 2, up to 4, or more.
             tier = next(t for t, limit in enumerate((1, 2, 4, len(trace))) if uses[block] <= limit)
             now[tier][1] += 1
             if tier not in spared or generation == max(generations):

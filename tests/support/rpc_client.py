@@ -112,7 +112,8 @@ class Client:
         self.link.close()
 
     def exchange(self, message: bytes, port: int = 2049, limit_s: float = HANG_S) -> bytes:
-        """Send a call until a reply with its xid comes, and return that. Raises TimeoutError."""
+        """Send a call again and again until a reply with its xid (the first four bytes) comes, and
+        return the reply. Raises TimeoutError."""
         deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:
             self.link.sendto(message, (self.host, self.ports[port]))

@@ -19,7 +19,7 @@ REMOVE, RMDIR, RENAME, LINK, READDIR, READDIRPLUS, FSSTAT, FSINFO, PATHCONF, COM
 OK, NOENT, EXIST, STALE, NOTEMPTY, JUKEBOX = 0, 2, 17, 70, 66, 10008
 ONCE = {SETATTR, WRITE, CREATE, MKDIR, REMOVE, RMDIR, RENAME}
 GUARDED, EXCLUSIVE = 1, 2  # of CREATE
-COOKIES = 0x1234  # the verifier
+COOKIES = 0x1234  # the verifier of all listings: a client gives it back with its cookie
 ROOT = 2
 
 
@@ -104,7 +104,7 @@ class Server:
         return pack_bytes(node.number.to_bytes(64, "big"))
 
     def attributes(self, node: Node) -> bytes:
-        """Return an fattr3."""
+        """Return an fattr3: the attributes of a file or directory."""
         time = struct.pack(">II", *divmod(node.mtime_ns, 10**9))
         kind = 1 if node.names is None else 2
         head = struct.pack(">5IQQ", kind, node.mode, 1, 0, 0, len(node.data), len(node.data))
@@ -115,7 +115,8 @@ class Server:
         return pack_words(1) + self.attributes(node)
 
     def wcc(self, node: Node, before: tuple[int, int] | None) -> bytes:
-        """Return a wcc_data. before: the size and the time."""
+        """Return a wcc_data: attributes before and after a call. before: the size, and the time in
+        ns."""
         if not before:
             return pack_words(0) + self.post(node)
         time = struct.pack(">II", *divmod(before[1], 10**9))
@@ -182,7 +183,11 @@ class Server:
         return self.wcc(node, before) + words
 
     def create(self, call: Reply, names: dict[str, int] | None) -> bytes:
-        """CREATE, guarded or exclusive, and MKDIR."""
+        """CREATE, guarded or exclusive, and MKDIR. A name that exists is an error, unless it was
+        made by the same exclusive CREATE (verifier), which is repeated.
+
+        names: None for a file, and {} for a directory.
+        """
         parent, name = self.take_name(call)
         assert parent.names is not None
         how = call.word() if names is None else GUARDED
@@ -268,11 +273,12 @@ class Server:
     # ---- messages ----
 
     def answer(self, message: bytes, sender: object) -> bytes | None:
-        """Return the reply to a call, or None."""
+        """Return the reply to a call, or None: the server is silent. A call that may be done only
+        once is not done again if it comes again, but has the same reply."""
         call = Reply(message)
         xid, _, _, program, _version, procedure = (call.word() for _ in range(6))
-        call.take(4), call.opaque(), call.take(4), call.opaque()
-        head = pack_words(xid, 1, 0, 0, 0, 0)
+        call.take(4), call.opaque(), call.take(4), call.opaque()  # who asks
+        head = pack_words(xid, 1, 0, 0, 0, 0)  # a reply, which was accepted
         if program == MOUNT:
             return head + pack_words(0) + self.handle(self.nodes[ROOT]) + pack_words(1, 0)
         assert program == NFS

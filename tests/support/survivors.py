@@ -22,6 +22,8 @@ def end_with_this_process() -> None:
     Where the system has no such numbers of processes (Linux has), nothing is marked."""
     if not hasattr(os, "pidfd_open"):
         return
+    # What starts later inherits the mark in its environment. A process that outlives this one finds
+    # the marked processes by it.
     mark = uuid.uuid4().hex
     env = {name: value for name, value in os.environ.items() if name != MARKS}
     nowhere = [(os.POSIX_SPAWN_OPEN, file, os.devnull, os.O_RDWR, 0) for file in range(3)]

@@ -64,7 +64,7 @@ def leave_out(items: list[pytest.Item], word: str) -> None:
     """Mark as skipped what is not drawn by a word of the tests that carry the mark `drawn`."""
     if word == "all":
         return
-    strata = defaultdict(list)
+    strata = defaultdict(list)  # tests of one function, or of one value: some of each are drawn
     for item in items:
         if mark := item.get_closest_marker("drawn"):
             kind = item.path, item.name.partition("[")[0], mark.kwargs.get("among")

@@ -29,7 +29,8 @@ rm -r {at}/copy{n}
 """
 ROUNDS = 200  # at most; a load ends when the swaps have
 TUNABLE = re.compile(r"^(\w+\.\w+) = \d+ (.+) \((\d+) to (\d+)\):", re.M)
-# In these units, what makes a policy act often within the run.
+# The highest value that is drawn for a tunable in each unit: with these, a policy acts often
+# within a run.
 SOON = {"ms": 50, "s": 2, "blocks": 50, "requests": 20}
 
 
