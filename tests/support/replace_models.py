@@ -255,9 +255,9 @@ def judged_lirs(trace: Sequence[int], size: int) -> int:
     """Return the hits of LIRS as libCacheSim has it. It knows the size from the start, and
     remembers names until the stack is twice as long. A hit of an HIR block that is not in the stack
     turns an LIR block into an HIR block, although the hit block does not become LIR."""
-    stack: OrderedDict[int, str] = OrderedDict()
-    queue: OrderedDict[int, None] = OrderedDict()
-    names: OrderedDict[int, None] = OrderedDict()
+    stack: OrderedDict[int, str] = OrderedDict()  # "lir", "hir", or "name" if it is evicted
+    queue: OrderedDict[int, None] = OrderedDict()  # the HIR blocks in the cache
+    names: OrderedDict[int, None] = OrderedDict()  # the names in the stack, the oldest first
     most_hirs = max(1, size // 100)
     most_lirs = size - most_hirs
     hits = n_lir = 0
@@ -293,7 +293,7 @@ def judged_lirs(trace: Sequence[int], size: int) -> int:
         hits += block in queue or kind in ("lir", "hir")
         if kind == "lir":
             prune()
-        elif kind or block in queue:
+        elif kind or block in queue:  # an LIR block gives way, even if this one becomes none
             if kind == "hir":
                 queue.pop(block, None)
             while n_lir >= most_lirs:
@@ -302,7 +302,7 @@ def judged_lirs(trace: Sequence[int], size: int) -> int:
             stack[block] = "lir" if kind else "hir"
             n_lir += bool(kind)
             stack.move_to_end(block)
-        elif n_lir < most_lirs:
+        elif n_lir < most_lirs:  # the cache is still filling
             stack[block] = "lir"
             n_lir += 1
         else:

@@ -44,6 +44,7 @@ def test_a_machine_on_a_slower_host_has_more_of_its_processor(
     given = []  # the limits of processor time
 
     def begin(in_child, **how):
+        """Take the place of what starts QEMU: note the limit, and start nothing."""
         given.append(in_child.args[0])
         raise InterruptedError
 

@@ -99,6 +99,7 @@ def test_what_a_link_says_is_no_fault_of_debugfs(tmp_path: Path) -> None:
 
 
 def test_an_e2fsck_that_does_not_check_is_the_hosts_fault(tmp_path: Path) -> None:
+    """e2fsck has no option -Z, and ends with its status for a wrong command line."""
     disk = image.make_image(tmp_path / "d", Content(programs=False, size="4M"))
     with pytest.raises(HostFault, match="status 16"):
         cuts.run_e2fsck(disk, "-fZ")

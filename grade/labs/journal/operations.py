@@ -68,15 +68,16 @@ class ShortRing:
 def appended(history: History, i: int) -> bytes:
     """Return what the i-th operation of a history appends."""
     op = history.operations[i]
-    at = sum(len(data) for _, data in last_version(history, op.words[0], i))
-    return pattern(at, op.number(1), op.number(2))
+    return pattern(length_at(history, op.words[0], i), op.number(1), op.number(2))
 
 
-def last_version(history: History, path: str, moment: int) -> list[tuple[int, bytes]]:
-    """Return the version that a file has at a moment, or none."""
+def length_at(history: History, path: str, moment: int) -> int:
+    """Return the length of a file at a moment: 0 if there is no file of this path."""
     kind, node = history.names[moment].at.get(path, ("", 0))
-    found = [one for one in history.files[node].data if one[0] <= moment] if kind == "f" else []
-    return found[-1:]
+    if kind != "f":
+        return 0
+    versions = [data for begin, data in history.files[node].data if begin <= moment]
+    return len(versions[-1]) if versions else 0
 
 
 def command(op: Operation, data: str) -> str:
