@@ -120,7 +120,7 @@ class MadeFrom:
     reference: str
     versions: dict[str, str]
     kernel: str = ""  # empty if it was not built
-    runs: dict[str, dict[str, str]] = field(default_factory=dict)  # traces and consoles
+    runs: dict[str, dict[str, str]] = field(default_factory=dict)  # trace and console of each
 
 
 @dataclass

@@ -367,8 +367,8 @@ def test_greedy_takes_the_emptiest_block_and_cost_benefit_an_old_one(
 
 
 def moved_share(die: Die, pages: int) -> float:
-    """Return how many pages are moved for each page that the host writes, once the die is full. The
-    host writes pages by a Zipf distribution."""
+    """Return how many pages are moved for each page that the host writes. The host writes pages by
+    a Zipf distribution, 20 for each page of the die. The first 5 fill the die and do not count."""
     chance = random.Random(1)
     order = chance.sample(range(pages), pages)
     shares = [1 / rank**1.2 for rank in range(1, pages + 1)]

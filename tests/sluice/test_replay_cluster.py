@@ -101,10 +101,11 @@ def make_expectation(wanted: str):
 def test_a_replay_that_nobody_waits_for_is_ended(
     client: Client, trace: batch.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A replay that reports progress until it is ended stands for a long one."""
+    """The command is stopped while a worker makes a replay that would never end by itself."""
     begun, ended = threading.Event(), threading.Event()
 
     def run(planned, folder, progress, running):
+        """Stand for a replay: report progress until it is ended."""
         begun.set()
         while not running.ended:
             progress(1)

@@ -331,7 +331,7 @@ def sieve(trace: Sequence[int], size: int) -> int:
                 marked[queue[hand]] = False
                 hand = (hand + 1) % size
             del marked[queue.pop(hand)]
-            hand %= size - 1 or 1  # beyond the youngest
+            hand %= size - 1 or 1  # behind the youngest of the blocks left, the oldest comes
         queue.append(block)
         marked[block] = False
     return hits
@@ -607,8 +607,8 @@ def clockpro(trace: Sequence[int], size: int, also: Collection[str] = ()) -> int
             end_tests(place[next(iter(hot))])
 
     def cool(before: int) -> bool:
-        """Move the hot hand: it makes the next hot block cold that stands before this place. False:
-        there is none."""
+        """Move the hot hand: the next hot block that stands before this place becomes cold. Returns
+        False if there is none."""
         while hot and place[next(iter(hot))] < before:
             at_hand = next(iter(hot))
             end_tests(place[at_hand])

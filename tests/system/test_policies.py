@@ -64,9 +64,9 @@ def test_every_policy_can_be_chosen_at_boot_and_while_running(
         "set pu.nosuch 1",
         "set nosuch.interval_ms 1",
         "become better",
-        "use sched freeblock",  # without a drive model
+        "use sched freeblock",  # needs a drive model
         "use sched satf",
-        "use order journal",  # without a journal
+        "use order journal",  # needs a journal
     ],
 )
 def test_a_wrong_control_line_is_an_error_and_changes_nothing(boot: Boot, line: str) -> None:

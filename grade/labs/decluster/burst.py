@@ -1,6 +1,6 @@
 """Bursts of writes under LDCL with several settings of its tunables, one after the other.
 
-LDCL is put to use anew for each burst, so its first scan is then, and the next ones follow each
+LDCL is put to use anew for each burst. Its first scan is at that moment, and another follows each
 second. The blocks become dirty in the middle between two scans. So what each scan should do depends
 on no disk.
 """

@@ -9,7 +9,7 @@ from .bursts import Block, expect_marks, group_by_step
 from .readers import DONE, STEP_MS, USUAL, Cache
 
 STEP_NS = STEP_MS * 10**6
-SEEN = 2  # steps must show their mark; more need not, as a burst that a step begins with shows none
+SEEN = 2  # steps must show their mark; a step that begins with a burst shows none
 FIRST = 4  # step that is judged; before it, the ghosts have names of programs that were started
 
 

@@ -19,7 +19,8 @@ from ..replays import (
     uncommitted,
 )
 
-PAST = 1 << 20  # a block past the end, and more bytes than a block has
+PAST = 1 << 20  # the number of a block past the end of the file system
+TOO_LONG = 1 << 20  # more bytes than a block has
 
 
 def a_mount_brings_home_what_was_committed(bench: Workbench) -> None:
@@ -63,7 +64,7 @@ def a_damaged_log_is_refused(bench: Workbench) -> None:
     made = make_log(bench)
     first, second, *_ = made.transactions
     past = replace(second, blocks={**second.blocks, PAST: bytes(4096)})
-    long = replace(second, revokes=(*second.revokes, made.home), revoked_bytes=PAST)
+    long = replace(second, revokes=(*second.revokes, made.home), revoked_bytes=TOO_LONG)
     for name, wrong in (("past", past), ("long", long)):
         disk = lay_log(made, [first, wrong])
         run = mount_refused(bench, name, disk, "the log is damaged")
