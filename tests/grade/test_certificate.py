@@ -313,9 +313,8 @@ def test_what_was_not_graded_has_no_certificate() -> None:
     failed = Record(LAB.name, LAB.title, NONCE, "build failed")
     failed.made_from = MadeFrom({}, "", {})
     assert certificate.make_certificate(failed) is None
-    assert (
-        certificate.make_certificate(Record(LAB.name, LAB.title, NONCE)) is None
-    )  # made from nothing
+    unsaid = Record(LAB.name, LAB.title, NONCE)
+    assert certificate.make_certificate(unsaid) is None
 
 
 def test_a_test_more_or_less_is_told(was: dict) -> None:

@@ -32,9 +32,10 @@ class Listener:
             if not message:
                 return
             call = Reply(message)
-            xid, *head = (call.word() for _ in range(6))
-            assert head == [0, 2, program, 1, 1]
-            call.take(16)
+            xid, kind, rpc_version, *called = (call.word() for _ in range(6))
+            assert (kind, rpc_version) == (0, 2)  # a call
+            assert called == [program, 1, 1]  # its version 1, and the first procedure of that
+            call.take(16)  # credentials and verifier, both of none
             answer = self.hear(xid, call)
             if answer:
                 self.link.sendto(answer, sender)
