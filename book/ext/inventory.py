@@ -190,17 +190,17 @@ def read_policy(path: Path) -> Policy:
     source = SOURCE.search(comment)
     own = clang.simple_macros(file_text(path))
     return Policy(
-        path.parent.name,
-        row["name"],
-        row["about"],
-        path,
-        comment[: source.start()].strip() if source else comment,
-        " ".join(source[1].split()) if source else "",
-        [
+        kind=path.parent.name,
+        name=row["name"],
+        about=row["about"],
+        path=path,
+        algorithm=comment[: source.start()].strip() if source else comment,
+        source=" ".join(source[1].split()) if source else "",
+        tunables=[
             Tunable(name, unit, *(printed_value(cell, own) for cell in numbers), about)
             for name, unit, *numbers, about in find_table(path, "tunable")
         ],
-        [Counter(*row[:3]) for row in find_table(path, "policy_counter")],
+        counters=[Counter(*row[:3]) for row in find_table(path, "policy_counter")],
     )
 
 

@@ -33,7 +33,8 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack with modes and times, as unzip does."""
+    """Unpack with modes and times, as unzip does. The upper half of a member's attributes is its
+    mode on Unix."""
     with zipfile.ZipFile(archive) as opened:
         for info in opened.infolist():
             path = Path(opened.extract(info, folder))

@@ -467,8 +467,8 @@ def test_a_campaign_goes_on_where_it_was_stopped(
 
 
 def test_a_mount_after_a_cut_takes_longer_than_one_of_a_clean_disk(laboratory: Laboratory) -> None:
-    """The mount after a cut reads all inodes, and marks the blocks of files
-    (kernel/ext2/claim.c)."""
+    """The mount after a cut reads all inodes, and marks the blocks of files (kernel/ext2/claim.c).
+    The cut is after both operations."""
     events = laboratory.record(find_workload("creat /n; fsync /n"))
     cuts = [image for cut, image in laboratory.iterate_cuts(events) if cut.returned == 2]
     cut = laboratory.judge.judge(cuts[0].bytes())

@@ -21,7 +21,7 @@ from sluice.host.quoting import quote_qemu
 from sluice.system import image
 from sluice.system.qemu import Config, Disk, Machine
 
-# Under the policy nvram an fsync waits for no write, and under through the write itself fails.
+# Under the policy `nvram` an fsync waits for no write. Under `through` the write itself fails.
 OTHERS = {"nvram", "through"}
 WRITE = sorted({path.stem for path in (ROOT / "policies/write").glob("*.c")} - OTHERS)
 BUFFERS, BLOCKS = 60, 200  # fewer than the blocks of the file that is written
