@@ -8,11 +8,13 @@ static struct place {
 } places[SLOW_SECTORS];
 static u64 nslots;
 
+/* Return how long the sector takes to pass under the head. */
 static u64 slot_ns(const struct slow_drive *d, u64 sector)
 {
     return 60000000000ul / d->model->rpm / places[sector].slots;
 }
 
+/* True if the sector of this number, in its zone, is skipped. */
 static bool is_slip(const struct zone_gaps *g, u32 number)
 {
     for (const u32 *slip = g->slips; slip && *slip; slip++) {
@@ -45,6 +47,8 @@ static void lay_out(const struct drive_model *m, const struct zone *z,
     nslots -= g->back;
 }
 
+/* Lay out the drive's sectors and empty its cache. Returns how many sectors
+ * there are. */
 u64 slow_start(struct slow_drive *d, const struct drive_model *m)
 {
     static const struct zone_gaps none;
@@ -60,6 +64,8 @@ u64 slow_start(struct slow_drive *d, const struct drive_model *m)
     return nslots;
 }
 
+/* Return how long the arm takes to the sector's track: the longer one of seek
+ * and head switch. A write settles, too, for a time that may be negative. */
 static u64 travel_ns(const struct slow_drive *d, u64 sector, bool write)
 {
     const struct place *to = &places[sector];
@@ -95,6 +101,7 @@ static bool pass(struct slow_drive *d, u64 sector, bool write, u64 until_ns)
     return true;
 }
 
+/* Add the next sector to a segment, which drops its first one if it is full. */
 static void extend(struct slow_drive *d, struct segment *s)
 {
     s->end++;
@@ -102,6 +109,8 @@ static void extend(struct slow_drive *d, struct segment *s)
         s->first++;
 }
 
+/* True if segment i holds the sector. One that was filled by a turn over a
+ * track may hold any of its sectors, others hold a range. */
 bool slow_holds(const struct slow_drive *d, u32 i, u64 sector)
 {
     const struct segment *s = &d->segment[i];
@@ -132,7 +141,8 @@ static i64 next_in_turn(const struct slow_drive *d)
     return next;
 }
 
-/* Returns the sector that has come by until_ns, or -1. */
+/* Let the next sector of the turn pass. Returns the sector, or -1 if it would
+ * come after until_ns. */
 static i64 turn(struct slow_drive *d, u64 until_ns)
 {
     i64 k = next_in_turn(d);
@@ -144,6 +154,7 @@ static i64 turn(struct slow_drive *d, u64 until_ns)
     return k;
 }
 
+/* Read ahead until now_ns, or until all that is to be read ahead is there. */
 static void read_ahead(struct slow_drive *d, u64 now_ns)
 {
     if (d->model->ahead == AHEAD_TRACK) {
@@ -168,6 +179,7 @@ static void read_ahead(struct slow_drive *d, u64 now_ns)
     }
 }
 
+/* Return the segment that was used longest ago. */
 static i32 oldest(const struct slow_drive *d)
 {
     i32 best = 0;
@@ -177,6 +189,7 @@ static i32 oldest(const struct slow_drive *d)
     return best;
 }
 
+/* Empty a segment, which is to hold what begins at this sector. */
 static void empty(struct slow_drive *d, i32 i, u64 sector)
 {
     d->segment[i].first = d->segment[i].end = sector;
@@ -186,7 +199,8 @@ static void empty(struct slow_drive *d, i32 i, u64 sector)
         d->ahead = -1;
 }
 
-/* The segment that has most of what begins at this sector. */
+/* Return the segment that holds most of what begins at this sector, or ends
+ * there; -1: none. */
 static i32 segment_with(const struct slow_drive *d, u64 sector)
 {
     i32 best = -1;
@@ -199,9 +213,6 @@ static i32 segment_with(const struct slow_drive *d, u64 sector)
     return best;
 }
 
-/* The sectors of a read cross the bus, each when it is there; the first of them
- * when as many are there as the mark says, and if the bus has waited for that,
- * it must be had again. */
 /* Return when the last of n sectors has crossed the bus. here_ns: when each of
  * them is in the cache. The bus begins when read_mark_percent are there. */
 static u64 send(const struct slow_drive *d, const u64 *here_ns, u32 n,
@@ -246,11 +257,13 @@ static u64 held_to(const struct slow_drive *d, u32 i, u64 sector)
     return sector;
 }
 
+/* True if the sector is on the track over which a turn goes. */
 static bool in_turn(const struct slow_drive *d, u64 sector)
 {
     return d->ahead >= 0 && same_track(sector, d->turn_sector);
 }
 
+/* True if the cache holds the sector, or the turn will bring it. */
 static bool at_hand(const struct slow_drive *d, u64 sector)
 {
     bool held = in_turn(d, sector);
@@ -290,6 +303,9 @@ static i32 segment_for(struct slow_drive *d, u64 sector, u64 ready_ns, u64 *to)
     return d->ahead;
 }
 
+/* Serve a read on a drive that reads whole tracks. Returns when the last
+ * sector has crossed the bus. here_ns: when each sector came; 0: it was in
+ * the cache. */
 static u64 serve_by_tracks(struct slow_drive *d, u64 now_ns, u64 sector,
                            u64 end)
 {
@@ -315,6 +331,8 @@ static u64 serve_by_tracks(struct slow_drive *d, u64 now_ns, u64 sector,
     return send(d, here_ns, end - sector, ready_ns) + m->done_ns[AFTER_READ];
 }
 
+/* Serve a read on a drive that reads sectors in order, and note what to read
+ * ahead. Returns when the last sector has crossed the bus. */
 static u64 serve_read(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
 {
     const struct drive_model *m = d->model;
@@ -367,6 +385,19 @@ static u64 write_begins_ns(const struct slow_drive *d, u64 sector, u64 end,
     return ns;
 }
 
+/* Empty each segment that holds one of the sectors that were written. */
+static void drop_overwritten(struct slow_drive *d, u64 sector, u64 end)
+{
+    for (u32 i = 0; i < d->cache.segments; i++)
+        for (u64 k = sector; k < end; k++)
+            if (slow_holds(d, i, k)) {
+                d->segment[i].first = d->segment[i].end;
+                d->turn[i] = false;
+            }
+}
+
+/* Serve a write. Returns when the command is done: when the data are on the
+ * platter, or, with write_behind, when what is left fits in the segment. */
 static u64 serve_write(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
 {
     const struct drive_model *m = d->model;
@@ -386,12 +417,7 @@ static u64 serve_write(struct slow_drive *d, u64 now_ns, u64 sector, u64 end)
     d->head = places[sector].head;
     for (u64 k = sector; k < end; k++)
         pass(d, k, true, UINT64_MAX);
-    for (u32 i = 0; i < d->cache.segments; i++)
-        for (u64 k = sector; k < end; k++)
-            if (slow_holds(d, i, k)) {
-                d->segment[i].first = d->segment[i].end;
-                d->turn[i] = false;
-            }
+    drop_overwritten(d, sector, end);
     struct segment *s = &d->segment[d->written];
     u64 here_ns = ready_ns + (end - sector) * m->bus_ns;
     u64 done_ns = d->arm_ns + m->reselect_ns;

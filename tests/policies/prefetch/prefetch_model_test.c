@@ -9,23 +9,30 @@
 #define SEEDS 120
 #define READS 600
 
-/* The stream as a model sees it. All zero when it begins. */
+/* The stream as a model sees it. All zero when it begins. In blocks. */
 static struct {
     u64 next;       /* the block after the last read; 0: none was */
     u64 begin, end; /* of what was read ahead last, or the window */
-    u64 mark, sixteenths;
-    u64 last, same, begun; /* of strides */
-    i64 step;
-    u64 degree, distance; /* of AMP; mark is where its next set begins */
-    i64 history[READS];   /* of Leap, all of it */
-    u64 nhistory, size, hits;
+    u64 mark;       /* a read of this block begins the next read-ahead */
+    u64 sixteenths; /* ondemand's limit after a miss, in 1/16 block; 0: none */
+    u64 last;       /* the first block of the last read */
+    i64 step;       /* from the read before to the last one */
+    u64 same;       /* how often in a row that was the step */
+    u64 begun;      /* strides that are read ahead and not used yet */
+    u64 degree, distance; /* AMP's p and g; mark is where its next set begins */
+    i64 history[READS];   /* of Leap: all distances */
+    u64 nhistory;
+    u64 size, hits; /* Leap's last prefetch: its blocks; those that were used */
     struct readahead started;
     bool reads; /* there was one */
 } m;
 
-static u64 tunable[3]; /* of the policy, as drawn */
+/* The policy's tunables, as drawn, and what the model counts: both in the order
+ * of the policy's tables. */
+static u64 tunable[3];
 static u64 counted[3];
 
+/* True if the read begins where the last one ended, or in its last block. */
 static bool goes_on_from_last(const struct access *a)
 {
     return a->block == m.next || a->block + 1 == m.next;
@@ -66,13 +73,14 @@ static struct readahead oneblock(const struct access *a)
     return readahead_for(a, end_of(a), end_of(a) + 1);
 }
 
+/* Twice as many blocks as the last time, up to tunable[0] KB, once a sequential
+ * read reaches those that are read ahead. */
 static struct readahead bsd44(const struct access *a)
 {
     u64 most = blocks_of(tunable[0], a, 1), last = m.end - m.begin;
-    u64 n = a->hint == HINT_SEQUENTIAL ? most
-            : !last                    ? 1
-            : 2 * last < most          ? 2 * last
-                                       : most;
+    u64 n = last ? MIN(2 * last, most) : 1;
+    if (a->hint == HINT_SEQUENTIAL)
+        n = most;
     if (!goes_on_from_last(a) || end_of(a) <= m.next || end_of(a) <= m.begin)
         return readahead_for(a, 0, 0);
     m.begin = MAX(m.end, end_of(a));
@@ -80,23 +88,27 @@ static struct readahead bsd44(const struct access *a)
     return readahead_for(a, m.begin, m.end);
 }
 
+/* The rest of the cluster that a missing block begins; the next cluster, too,
+ * unless this is the stream's first read. A cluster has tunable[0] KB. */
 static struct readahead cluster(const struct access *a)
 {
     u64 size = blocks_of(tunable[0], a, 1);
-    u64 to = 0,
-        after = end_of(a) % size ? end_of(a) / size + 1 : end_of(a) / size;
+    u64 clusters = (end_of(a) + size - 1) / size; /* up to the read's end */
+    u64 to = 0;
     if (a->found == MISSING) {
         m.end = 0;
-        to = after * size;
+        to = clusters * size;
     }
     if (m.next || a->hint == HINT_SEQUENTIAL)
-        to = (after + 1) * size;
+        to = (clusters + 1) * size;
     struct readahead w = readahead_for(a, MAX(m.end, end_of(a)), to);
     if (w.n)
         m.end = w.first + w.n;
     return w;
 }
 
+/* A window of tunable[0] KB, filled again when half of it is used; only for
+ * programs that say that they read sequentially. */
 static struct readahead hints(const struct access *a)
 {
     u64 window = blocks_of(tunable[0], a, 2);
@@ -125,6 +137,9 @@ static u64 largest_window(const struct access *a)
     return m.sixteenths && m.sixteenths / 16 < most ? m.sixteenths / 16 : most;
 }
 
+/* Return the first window's size: 4 times the blocks that were asked for,
+ * rounded up to a power of 2, if that is at most 1/32 of the largest window;
+ * twice, if at most a quarter; else the largest. */
 static u64 first_window(u64 asked, u64 most)
 {
     u64 size = 1;
@@ -135,12 +150,15 @@ static u64 first_window(u64 asked, u64 most)
     return 4 * size <= most - most % 4 ? 2 * size : most;
 }
 
+/* Return the size of the next window: 4 times the last one if that is below
+ * 1/16 of the largest window, else twice; the largest at most. */
 static u64 larger_window(u64 size, u64 most)
 {
     u64 larger = size + 1 <= most / 16 ? 4 * size : 2 * size;
     return larger < most ? larger : most;
 }
 
+/* Begin the next window behind the last one. */
 static void next_window(const struct access *a)
 {
     u64 size = m.end - m.begin;
@@ -150,6 +168,8 @@ static void next_window(const struct access *a)
     m.end = m.begin + larger_window(size, largest_window(a));
 }
 
+/* Let the window begin with this read; its mark is the first block that is read
+ * ahead. */
 static void window_from(const struct access *a, u64 size)
 {
     m.begin = a->block;
@@ -157,17 +177,21 @@ static void window_from(const struct access *a, u64 size)
     m.mark = end_of(a);
 }
 
+/* True if the read goes on from the last one, or leaves one block out. */
 static bool ondemand_sequential(const struct access *a)
 {
     return goes_on_from_last(a) || (m.next && a->block == m.next + 1);
 }
 
+/* True if the read is sequential or falls in the window. */
 static bool ondemand_follows(const struct access *a)
 {
     return ondemand_sequential(a) || (a->block > m.next && a->block < m.end);
 }
 
-/* The policy reads ahead the window without the blocks of this read. */
+/* Read ahead the window without the blocks of this read. A miss in the window
+ * halves it (counted[2]), a sequential miss beyond it opens one (counted[0]),
+ * and a read that reaches the mark begins the next one. */
 static struct readahead ondemand(const struct access *a)
 {
     u64 half = (m.end - m.begin) / 2;
@@ -191,7 +215,9 @@ static struct readahead ondemand(const struct access *a)
     return readahead_for(a, MAX(m.begin, end_of(a)), m.end);
 }
 
-/* How many reads are to be begun ahead, after this one? */
+/* Return how many reads to begin ahead of this one: none until the step was
+ * seen tunable[0] times in a row; then 1, doubled with each repetition, up to
+ * tunable[1]. */
 static u64 stride_depth(void)
 {
     u64 depth = 1;
@@ -202,6 +228,8 @@ static u64 stride_depth(void)
     return depth < tunable[1] ? depth : tunable[1];
 }
 
+/* Begin the reads ahead that stride_depth() wants and that are not begun yet,
+ * each one step after the last, within the file. */
 static struct readahead stride(const struct access *a)
 {
     struct readahead w = {0};
@@ -235,6 +263,10 @@ static bool stride_follows(const struct access *a)
     return step <= (i64)tunable[2] && -step <= (i64)tunable[2];
 }
 
+/* Read ahead `degree` blocks once `distance` blocks before their mark are
+ * reached. A set that was used grows the degree (counted[0]), one that came
+ * late grows the distance (counted[2]), a lost block shrinks both
+ * (counted[1]). */
 static struct readahead amp(const struct access *a)
 {
     u64 most = blocks_of(tunable[1], a, 2);
@@ -264,26 +296,46 @@ static struct readahead amp(const struct access *a)
     struct readahead w = readahead_for(a, from, from + m.degree);
     if (w.n)
         m.end = w.first + w.n;
-    m.mark = !early ? m.end : w.n ? w.first : m.mark;
+    if (!early)
+        m.mark = m.end;
+    else if (w.n)
+        m.mark = w.first;
     return w;
 }
 
-/* By counting each distance, without a vote. */
+/* Return the distance that more than half of the newest 32 / tunable[0]
+ * distances have; without one, of twice as many, up to 32. 0: there is no
+ * trend. The model counts each distance; the policy votes. */
 static i64 leap_trend(void)
 {
     for (u64 of = 32 / tunable[0]; of <= 32; of += of) {
         u64 from = m.nhistory > of ? m.nhistory - of : 0;
         for (u64 i = from; i < m.nhistory; i++) {
-            u64 n = 0;
+            u64 times = 0;
             for (u64 k = from; k < m.nhistory; k++)
-                n += m.history[k] == m.history[i];
-            if (2 * n > of)
+                times += m.history[k] == m.history[i];
+            if (2 * times > of)
                 return m.history[i];
         }
     }
     return 0;
 }
 
+/* Return how many blocks Leap reads ahead: more than the hits of its last
+ * prefetch, a power of 2, up to tunable[1]. Without hits, 1 if the last
+ * distance follows the trend. The number falls to no less than half. */
+static u64 leap_size(i64 trend)
+{
+    u64 size = trend && m.history[m.nhistory - 1] == trend;
+    if (m.hits)
+        for (size = 1; size <= m.hits; size *= 2)
+            ;
+    return MAX(m.size / 2, MIN(size, tunable[1]));
+}
+
+/* Note the distance from the last read, and which blocks of the last prefetch
+ * were used. After a miss, read ahead along the trend, or without one along the
+ * last trend. counted: misses with a trend; with an old one; with neither. */
 static struct readahead leap(const struct access *a)
 {
     struct readahead none = {0}, w = {.n = a->nblocks};
@@ -297,11 +349,7 @@ static struct readahead leap(const struct access *a)
     if (a->found != MISSING)
         return none;
     i64 trend = leap_trend();
-    u64 size = trend && m.history[m.nhistory - 1] == trend;
-    if (m.hits)
-        for (size = 1; size <= m.hits; size *= 2)
-            ;
-    size = MAX(m.size / 2, MIN(size, tunable[1]));
+    u64 size = leap_size(trend);
     m.begun = trend ? (u64)trend : m.begun; /* the last trend */
     m.size = m.begun ? size : 0;
     m.hits = 0;
@@ -365,7 +413,8 @@ static void check_readahead(const struct readahead *got,
     check(want->times == 1 || got->step == want->step);
 }
 
-/* Often at an end of its range or near its least. */
+/* Draw a tunable's value up to `most`: often an end of its range, or near its
+ * least. */
 static u64 draw_value(const struct tunable *t, u64 *seed, u64 most)
 {
     u64 to = most < t->max ? most : t->max;
@@ -378,6 +427,7 @@ static u64 draw_value(const struct tunable *t, u64 *seed, u64 most)
     return t->min + random_u64(seed) % (to - t->min + 1);
 }
 
+/* Draw all tunables of the policy, for the model, too. */
 static void draw_tunables(const struct policy *p, u64 *seed, u64 most)
 {
     u32 i = 0;
@@ -385,13 +435,17 @@ static void draw_tunables(const struct policy *p, u64 *seed, u64 most)
         t->value = tunable[i++] = draw_value(t, seed, most);
 }
 
+/* Return what the policy must answer if it is asked whether this read belongs
+ * to the stream. */
 static bool follows(model_fn *model, const struct access *a)
 {
-    return model == leap       ? true
-           : model == ondemand ? ondemand_follows(a)
-                               : stride_follows(a);
+    if (model == leap)
+        return true;
+    return model == ondemand ? ondemand_follows(a) : stride_follows(a);
 }
 
+/* Make random reads of streams of one file, each stream about 100 reads long,
+ * and check each answer of the policy. */
 static void run(const struct policy *p, model_fn *model, u64 seed, u64 most)
 {
     static const u32 sizes[] = {1024, 4096, 8192};
@@ -419,6 +473,7 @@ static void run(const struct policy *p, model_fn *model, u64 seed, u64 most)
     }
 }
 
+/* Make all runs, and check that the policy's counters are the model's. */
 static void check_model(const char *name, model_fn *model, u64 most)
 {
     const struct policy *p = policy_named(POLICY_PREFETCH, name);

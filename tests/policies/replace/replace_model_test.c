@@ -87,8 +87,10 @@ struct model {
 
 static struct block buffers[BUFFERS];
 static bool cached[BUFFERS], evictable[BUFFERS];
+/* What the model counts, in the order of the policy's table of counters. */
 static u64 counted[COUNTERS];
 
+/* Return the first evictable buffer of a list, or NOBODY. */
 static u64 first_evictable(const struct numbers *l)
 {
     for (u64 i = 0; i < l->n; i++) {
@@ -107,6 +109,7 @@ static bool is_cached(u64 blkno)
     return false;
 }
 
+/* Make a buffer evictable, for the policy and for its model. */
 static void put(const struct policy *p, const struct model *m, u64 i,
                 bool reuse)
 {
@@ -115,6 +118,7 @@ static void put(const struct policy *p, const struct model *m, u64 i,
     m->insert(i, reuse);
 }
 
+/* Like put, of a buffer that was used just now. */
 static void insert(const struct policy *p, const struct model *m, u64 i,
                    bool reuse)
 {
@@ -123,6 +127,7 @@ static void insert(const struct policy *p, const struct model *m, u64 i,
     put(p, m, i, reuse);
 }
 
+/* Make a buffer busy, so that it cannot be a victim. */
 static void remove_buffer(const struct policy *p, const struct model *m, u64 i)
 {
     evictable[i] = false;
@@ -140,6 +145,8 @@ static u64 victim(const struct policy *p, const struct model *m)
     return want;
 }
 
+/* Let the victim's block leave its buffer. A dirty victim is written instead:
+ * it is put back clean, as a block that may be reused. */
 static void evict(const struct policy *p, const struct model *m)
 {
     u64 i = victim(p, m);
@@ -182,6 +189,8 @@ static void miss(const struct policy *p, const struct model *m, u64 *seed)
     insert(p, m, i, random_u64(seed) % 16);
 }
 
+/* Do one random thing of four: evict a block, read one, take a buffer into use,
+ * or end its use. A policy that takes dirty buffers gets some. */
 static void step(const struct policy *p, const struct model *m, u64 *seed)
 {
     u64 i = random_u64(seed) % BUFFERS, what = random_u64(seed) % 32;
@@ -197,6 +206,8 @@ static void step(const struct policy *p, const struct model *m, u64 *seed)
         buffers[i].dirtied_ns = cached[i];
 }
 
+/* Set the model's state to 0 and draw its tunables, which the policy gets
+ * too. */
 static void begin_model(const struct model *m, const struct policy *p,
                         u64 *seed)
 {
@@ -211,6 +222,8 @@ static void begin_model(const struct model *m, const struct policy *p,
     }
 }
 
+/* Make one random run, and check that each counter of the policy grew by as
+ * much as the model counted. */
 static void run(const struct model *m, u64 seed)
 {
     const struct policy *p = policy_named(POLICY_REPLACE, m->policy);
@@ -276,6 +289,7 @@ static void clock_remove(u64 i)
     take(&clock_.unwanted, i);
 }
 
+/* counted[0]: marked buffers that the hand passed over. */
 static u64 clock_victim(void)
 {
     if (clock_.unwanted.n)
@@ -299,12 +313,13 @@ static void clock_evicted(u64 i)
 
 static struct {
     u64 kin, kout;                     /* the tunables */
-    struct numbers unwanted, a1in, am; /* those in use are in a1in too */
-    struct numbers ghosts, coming;     /* blocks */
+    struct numbers unwanted, a1in, am; /* a1in has buffers in use, too */
+    struct numbers ghosts, coming;     /* blocks: A1out; about to be read */
     bool in_a1in[BUFFERS], in_am[BUFFERS];
-    u64 most;
+    u64 most; /* the most evictable buffers so far */
 } q;
 
+/* Return how many buffers of a list are evictable. */
 static u64 evictable_of(const struct numbers *l)
 {
     u64 n = 0;
@@ -313,6 +328,8 @@ static u64 evictable_of(const struct numbers *l)
     return n;
 }
 
+/* A block joins A1in when it is new, and Am when its name is a ghost
+ * (counted[2]). It stays in the list that it joined. */
 static void two_q_insert(u64 i, bool reuse)
 {
     if (!reuse) {
@@ -346,6 +363,7 @@ static void two_q_coming(u64 blkno)
         push_back(&q.coming, blkno);
 }
 
+/* From A1in if it has more than kin percent of the buffers, else from Am. */
 static u64 two_q_victim(void)
 {
     u64 n = evictable_of(&q.a1in);
@@ -356,6 +374,8 @@ static u64 two_q_victim(void)
     return first_evictable(&q.a1in);
 }
 
+/* Keep the names of blocks from A1in. counted[0] and [1]: victims from A1in and
+ * from Am. */
 static void two_q_evicted(u64 i)
 {
     counted[0] += q.in_a1in[i];
@@ -370,17 +390,19 @@ static void two_q_evicted(u64 i)
 
 /* ---- ARC ---- */
 
-/* Which list a buffer belongs to, evictable or not; the order of the evictable
- * ones; and the paper's p and c. */
 enum { NONE, UNWANTED, T1, T2, LISTS };
 
+/* The model's counters: victims from T1 and T2, names found in B1 and B2. */
+enum { FROM_T1, FROM_T2, IN_B1, IN_B2 };
+
 static struct {
-    u32 list_of[BUFFERS];
-    struct numbers lists[LISTS], b1, b2;
-    u64 p, c;
-    bool in_b2; /* what comes */
+    u32 list_of[BUFFERS];                /* also of buffers in use */
+    struct numbers lists[LISTS], b1, b2; /* evictable buffers; blocks */
+    u64 p, c;                            /* as in the paper */
+    bool in_b2; /* the block to be read has its name in B2 */
 } arc;
 
+/* Return how many buffers belong to a list, evictable or not. */
 static u64 belong_to(u32 list)
 {
     u64 n = 0;
@@ -389,6 +411,8 @@ static u64 belong_to(u32 list)
     return n;
 }
 
+/* A block is about to be read. If B1 has its name, T1's target size p grows by
+ * MAX(b2 / b1, 1); if B2 has it, p shrinks by MAX(b1 / b2, 1). */
 static void arc_coming(u64 blkno)
 {
     u64 b1 = arc.b1.n, b2 = arc.b2.n;
@@ -402,6 +426,8 @@ static void arc_coming(u64 blkno)
     }
 }
 
+/* Return the list that a buffer joins after a use: T2 if the block was used
+ * before or has a ghost's name, else T1. */
 static u32 arc_list_for(u64 i, bool reuse)
 {
     if (!reuse)
@@ -410,8 +436,8 @@ static u32 arc_list_for(u64 i, bool reuse)
         return T2;
     bool in_b1 = take(&arc.b1, buffers[i].blkno);
     bool in_b2 = take(&arc.b2, buffers[i].blkno);
-    counted[2] += in_b1;
-    counted[3] += in_b2;
+    counted[IN_B1] += in_b1;
+    counted[IN_B2] += in_b2;
     return in_b1 || in_b2 ? T2 : T1;
 }
 
@@ -431,6 +457,8 @@ static void arc_remove(u64 i)
     take(&arc.lists[arc.list_of[i]], i);
 }
 
+/* The oldest of T1 if that has more than p blocks, or p of them and the block
+ * to be read is in B2; else the oldest of T2. Unwanted buffers go first. */
 static u64 arc_victim(void)
 {
     u64 t1 = belong_to(T1);
@@ -443,26 +471,28 @@ static u64 arc_victim(void)
     return NOBODY;
 }
 
+/* Keep the block's name, in B1 if it came from T1, else in B2. */
 static void arc_evicted(u64 i)
 {
     u32 list = arc.list_of[i];
     arc.list_of[i] = NONE;
     if (list == UNWANTED)
         return;
-    counted[list - T1]++;
+    counted[list == T1 ? FROM_T1 : FROM_T2]++;
     push_back(list == T1 ? &arc.b1 : &arc.b2, buffers[i].blkno);
 }
 
 /* ---- CAR ---- */
 
-/* The clocks have the blocks in use, too: the hand passes over those. */
+/* The clocks T1 and T2 have buffers in use, too: the hand passes over them. */
 static struct {
     u32 list_of[BUFFERS];
-    struct numbers lists[LISTS], b1, b2;
+    struct numbers lists[LISTS], b1, b2; /* buffers; blocks */
     bool marked[BUFFERS];
     u64 p, c;
 } car;
 
+/* Move a buffer behind the hand of that clock, without a mark. */
 static void car_join(u64 i, u32 list)
 {
     take(&car.lists[car.list_of[i]], i);
@@ -471,17 +501,19 @@ static void car_join(u64 i, u32 list)
     car.marked[i] = false;
 }
 
+/* Return the clock that a block joins which was read just now, and adapt T1's
+ * target size p if B1 or B2 has its name. */
 static u32 car_list_for(u64 blkno)
 {
     u64 n1 = car.b1.n, n2 = car.b2.n;
     if (take(&car.b1, blkno)) {
-        counted[2]++;
+        counted[IN_B1]++;
         car.p = MIN(car.p + MAX(1, n2 / n1), car.c);
         return T2;
     }
     if (!take(&car.b2, blkno))
         return T1;
-    counted[3]++;
+    counted[IN_B2]++;
     u64 less = MAX(1, n1 / n2);
     car.p = car.p > less ? car.p - less : 0;
     return T2;
@@ -501,24 +533,28 @@ static void car_insert(u64 i, bool reuse)
     shorten(&car.b2, 2 * car.c - t1 - t2 - car.b1.n);
 }
 
+/* Do nothing: a buffer in use keeps its place in the model's lists. */
 static void stays(u64 i)
 {
     (void)i;
 }
 
+/* The hand of T1 goes on if T1 has p blocks or more, else T2's. It moves marked
+ * buffers to T2 and stops at the first one without a mark. */
 static u64 car_victim(void)
 {
-    u64 none = first_evictable(&car.lists[UNWANTED]);
-    while (none == NOBODY) {
-        u64 one = first_evictable(&car.lists[T1]);
-        u64 two = first_evictable(&car.lists[T2]);
+    u64 unwanted = first_evictable(&car.lists[UNWANTED]);
+    while (unwanted == NOBODY) {
+        u64 in_t1 = first_evictable(&car.lists[T1]);
+        u64 in_t2 = first_evictable(&car.lists[T2]);
         bool long_enough = car.lists[T1].n && car.lists[T1].n >= car.p;
-        u64 i = two == NOBODY || (one != NOBODY && long_enough) ? one : two;
+        bool from_t1 = in_t2 == NOBODY || (in_t1 != NOBODY && long_enough);
+        u64 i = from_t1 ? in_t1 : in_t2;
         if (i == NOBODY || !car.marked[i])
             return i;
         car_join(i, T2);
     }
-    return none;
+    return unwanted;
 }
 
 static void car_evicted(u64 i)
@@ -528,25 +564,29 @@ static void car_evicted(u64 i)
     car.list_of[i] = NONE;
     if (list == UNWANTED)
         return;
-    counted[list - T1]++;
+    counted[list == T1 ? FROM_T1 : FROM_T2]++;
     push_back(list == T1 ? &car.b1 : &car.b2, buffers[i].blkno);
 }
 
 /* ---- LIRS ---- */
 
 enum { LIR = T1, HIR = T2, FALLEN = LISTS };
+enum { FROM_HIR, FROM_LIR, RISEN, REMEMBERED }; /* the model's counters */
 
-/* By definition, without orders: what each buffer is, and when it was used
- * last or fell; for each name, when its block was used. */
+/* This follows the definition of LIRS and keeps no stack. A block is in the
+ * paper's stack if it was used after the LIR buffer that was used longest ago.
+ * Times are numbers of uses. */
 static struct {
     u64 hir_percent, names_percent; /* the tunables */
     u32 kind[BUFFERS];
-    u64 at[BUFFERS], name_at[BLOCKS], now, most;
+    u64 at[BUFFERS];     /* when each buffer was used last, or fell */
+    u64 name_at[BLOCKS]; /* when each block was used that is only a name */
+    u64 now, most;       /* the last use; the most buffers with a kind */
     struct numbers names, unwanted;
 } lirs;
 
 /* Of the evictable buffers of kind `kind` or `or`, the one that was used
- * longest ago. */
+ * longest ago, or NOBODY. */
 static u64 lirs_oldest(u32 kind, u32 or)
 {
     u64 best = NOBODY;
@@ -558,6 +598,7 @@ static u64 lirs_oldest(u32 kind, u32 or)
     return best;
 }
 
+/* True if what was used at that time is in the paper's stack. */
 static bool lirs_in_stack(u64 at)
 {
     u64 bottom = lirs_oldest(LIR, LIR);
@@ -572,28 +613,35 @@ static u64 number_of(u32 kind)
     return n;
 }
 
+/* Return how many buffers may be LIR. */
 static u64 lirs_room(void)
 {
     u64 hirs = MAX(1, lirs.most * lirs.hir_percent / 100);
     return lirs.most > hirs ? lirs.most - hirs : 0;
 }
 
+/* Return the kind of a buffer that was used just now. HIR becomes LIR if it was
+ * used again while it, or its name, was in the stack. */
 static u32 lirs_kind_for(u64 i)
 {
     u64 blkno = buffers[i].blkno;
     if (lirs.kind[i] == LIR || lirs.kind[i] == FALLEN)
         return lirs.kind[i] == LIR ? LIR : HIR;
     if (lirs.kind[i] == HIR) {
-        counted[2] += lirs_in_stack(lirs.at[i]);
-        return lirs_in_stack(lirs.at[i]) ? LIR : HIR;
+        bool rises = lirs_in_stack(lirs.at[i]);
+        counted[RISEN] += rises;
+        return rises ? LIR : HIR;
     }
     bool known = take(&lirs.names, blkno) && lirs_in_stack(lirs.name_at[blkno]);
     u64 cached_now = number_of(LIR) + number_of(HIR) + number_of(FALLEN) + 1;
     lirs.most = MAX(lirs.most, cached_now);
-    counted[3] += known;
+    counted[REMEMBERED] += known;
     return known || number_of(LIR) < lirs_room() ? LIR : HIR;
 }
 
+/* Give the buffer its kind. While too many are LIR, the one that was used
+ * longest ago falls, as if it were used now as HIR. Names below the stack are
+ * forgotten. */
 static void lirs_insert(u64 i, bool reuse)
 {
     evictable[i] = false; /* it is not the bottom, whatever it was */
@@ -613,8 +661,10 @@ static void lirs_insert(u64 i, bool reuse)
 
 static u64 lirs_victim(void)
 {
-    u64 none = lirs_oldest(UNWANTED, UNWANTED), hir = lirs_oldest(HIR, FALLEN);
-    return none != NOBODY ? none : hir != NOBODY ? hir : lirs_oldest(LIR, LIR);
+    u64 victim = lirs_oldest(UNWANTED, UNWANTED);
+    if (victim == NOBODY)
+        victim = lirs_oldest(HIR, FALLEN);
+    return victim != NOBODY ? victim : lirs_oldest(LIR, LIR);
 }
 
 static void lirs_evicted(u64 i)
@@ -625,19 +675,22 @@ static void lirs_evicted(u64 i)
         push_back(&lirs.names, buffers[i].blkno);
         lirs.name_at[buffers[i].blkno] = lirs.at[i];
     }
-    counted[0] += kind == HIR || kind == FALLEN;
-    counted[1] += kind == LIR;
+    counted[FROM_HIR] += kind == HIR || kind == FALLEN;
+    counted[FROM_LIR] += kind == LIR;
 }
 
 /* ---- SIEVE ---- */
 
-/* Buffers as they came, those in use too; the hand is at one of them. */
+/* Buffers in the order in which they came, also those in use. The hand is at
+ * one of them. */
 static struct {
     struct numbers queue, unwanted;
     bool marked[BUFFERS];
     u64 hand; /* a place in the queue */
 } sieve;
 
+/* Return the index of a number in a list; the list's length if it is not
+ * there. */
 static u64 place_in(const struct numbers *l, u64 number)
 {
     u64 at = 0;
@@ -646,7 +699,8 @@ static u64 place_in(const struct numbers *l, u64 number)
     return at;
 }
 
-/* If it stood before the hand, that keeps its block. */
+/* Take a buffer out of the queue. The hand stays at its buffer, so its index
+ * goes down by 1 if the one that leaves stood before it. */
 static void sieve_leave(u64 i)
 {
     sieve.hand -= place_in(&sieve.queue, i) < sieve.hand;
@@ -665,6 +719,8 @@ static void sieve_insert(u64 i, bool reuse)
     }
 }
 
+/* Return the first buffer from the hand on that is evictable and not marked.
+ * Marks on the way are taken away (counted[0]). */
 static u64 sieve_victim(void)
 {
     u64 none = first_evictable(&sieve.unwanted);
@@ -682,7 +738,8 @@ static u64 sieve_victim(void)
     }
 }
 
-/* Beyond the youngest evictable block the hand begins anew. */
+/* Take the victim out of the queue. The hand begins anew if no evictable buffer
+ * comes after it. */
 static void sieve_evicted(u64 i)
 {
     u64 at = place_in(&sieve.queue, i), after = at + 1;
@@ -700,12 +757,15 @@ static void sieve_evicted(u64 i)
 enum { SMALL = T1, MAIN = T2 };
 
 static struct {
-    u64 percent; /* the tunable */
+    u64 percent; /* the tunable: small's share of the buffers */
     u32 list_of[BUFFERS];
-    u64 uses[BUFFERS], most;
-    struct numbers lists[LISTS], ghosts; /* those in use too; blocks */
+    u64 uses[BUFFERS]; /* since the buffer joined its list, 3 at most */
+    u64 most;          /* the most buffers that were in small and main */
+    struct numbers lists[LISTS]; /* of buffers, also of those in use */
+    struct numbers ghosts;       /* blocks */
 } s3;
 
+/* Move a buffer to the end of that list, with that number of uses. */
 static void s3fifo_join(u64 i, u32 list, u64 uses)
 {
     take(&s3.lists[s3.list_of[i]], i);
@@ -714,6 +774,8 @@ static void s3fifo_join(u64 i, u32 list, u64 uses)
     s3.uses[i] = uses;
 }
 
+/* A new block joins small, or main if its name is a ghost (counted[3]). A use
+ * of a cached block is only counted. */
 static void s3fifo_insert(u64 i, bool reuse)
 {
     if (!reuse) {
@@ -728,6 +790,9 @@ static void s3fifo_insert(u64 i, bool reuse)
     s3.most = MAX(s3.most, s3.lists[SMALL].n + s3.lists[MAIN].n);
 }
 
+/* The oldest of small if that has its share, else of main. A block of small
+ * with 2 uses moves to main (counted[2]); a block of main goes round once for
+ * each use. */
 static u64 s3fifo_victim(void)
 {
     u64 small_size = MAX(1, s3.most * s3.percent / 100), i;
@@ -750,6 +815,8 @@ static u64 s3fifo_victim(void)
     }
 }
 
+/* Keep the names of blocks from small. counted[0] and [1]: victims from small
+ * and from main. */
 static void s3fifo_evicted(u64 i)
 {
     u64 small_size = MAX(1, s3.most * s3.percent / 100);
@@ -776,6 +843,7 @@ static struct {
     u64 uses[BLOCKS], sampled, most;
 } lfu;
 
+/* Return how many buffers belong to a list, evictable or not. */
 static u64 lfu_number(u32 list)
 {
     u64 n = 0;
@@ -784,6 +852,8 @@ static u64 lfu_number(u32 list)
     return n;
 }
 
+/* Count a use, up to 15. When sample_factor uses for each buffer have been
+ * counted, all counts are halved (counted[2]). */
 static void lfu_use(u64 blkno)
 {
     lfu.uses[blkno] = MIN(lfu.uses[blkno] + 1, 15);
@@ -795,6 +865,7 @@ static void lfu_use(u64 blkno)
         lfu.uses[i] /= 2;
 }
 
+/* Move a buffer to the end of that list. */
 static void lfu_join(u64 i, u32 list)
 {
     take(&lfu.lists[lfu.list_of[i]], i);
@@ -802,17 +873,22 @@ static void lfu_join(u64 i, u32 list)
     lfu.list_of[i] = list;
 }
 
+/* Move the oldest evictable buffers of a list to probation, until at most n
+ * belong to the list. */
 static void lfu_shorten(u32 list, u64 n)
 {
     while (lfu_number(list) > n && lfu.lists[list].n)
         lfu_join(first(&lfu.lists[list]), PROBATION);
 }
 
+/* Return the size of the window, in buffers. */
 static u64 lfu_window(void)
 {
     return MAX(1, lfu.most * lfu.window_percent / 100);
 }
 
+/* A new block joins the window; a block of main that is used again joins
+ * protected. Then both lists are cut to their sizes. */
 static void lfu_insert(u64 i, bool reuse)
 {
     bool in_main = lfu.list_of[i] == PROBATION || lfu.list_of[i] == PROTECTED;
@@ -831,11 +907,15 @@ static void lfu_remove(u64 i)
     take(&lfu.lists[lfu.list_of[i]], i);
 }
 
+/* Return how often the block of a buffer was used, as far as counted. */
 static u64 lfu_uses(u64 i)
 {
     return lfu.uses[buffers[i].blkno];
 }
 
+/* The oldest of the window competes with the oldest of main, and the one with
+ * fewer uses is the victim. counted[0] and [1]: how often the window's block
+ * was admitted to main, and how often rejected. */
 static u64 lfu_victim(void)
 {
     u64 new = first(&lfu.lists[WINDOW]), old = first(&lfu.lists[PROBATION]);
@@ -846,11 +926,11 @@ static u64 lfu_victim(void)
         return old;
     if (old == NOBODY)
         return new;
-    bool stays = lfu_uses(new) > lfu_uses(old);
-    counted[stays ? 0 : 1]++;
-    if (stays)
+    bool admitted = lfu_uses(new) > lfu_uses(old);
+    counted[admitted ? 0 : 1]++;
+    if (admitted)
         lfu_join(new, PROBATION);
-    return stays ? old : new;
+    return admitted ? old : new;
 }
 
 static void lfu_evicted(u64 i)
@@ -862,15 +942,20 @@ static void lfu_evicted(u64 i)
 
 enum { HOT = T1, COLD = T2, ON_TEST = LISTS };
 
-/* By definition, without orders: what each buffer is, and its place on the
- * clock; for each name, its place. */
+enum { FROM_COLD, TO_HOT, NAME_KNOWN, TEST_ENDED }; /* the model's counters */
+
+/* There is no clock here: each buffer and name has a number that says where on
+ * the clock it is, the smallest number where the hands come next. */
 static struct {
     u32 kind[BUFFERS];
     bool marked[BUFFERS];
-    u64 at[BUFFERS], name_at[BLOCKS], now, most, hot_most;
+    u64 at[BUFFERS], name_at[BLOCKS], now; /* places; the last one given */
+    u64 most, hot_most;   /* buffers on the clock; how many may be hot */
     struct numbers names; /* the first that was evicted first */
 } pro;
 
+/* Of the evictable buffers of kind `kind` or `or`, the one to which the hands
+ * come first, or NOBODY. */
 static u64 pro_first(u32 kind, u32 or)
 {
     u64 best = NOBODY;
@@ -882,6 +967,7 @@ static u64 pro_first(u32 kind, u32 or)
     return best;
 }
 
+/* Return how many buffers are of a kind, evictable or not. */
 static u64 pro_number(u32 kind)
 {
     u64 n = 0;
@@ -890,6 +976,8 @@ static u64 pro_number(u32 kind)
     return n;
 }
 
+/* End the test of the next buffer or name before that place. False: there is
+ * none. If it was not used in its test, more blocks may be hot. */
 static bool pro_end_test(u64 before)
 {
     u64 i = pro_first(ON_TEST, ON_TEST), name = first(&pro.names);
@@ -904,11 +992,13 @@ static bool pro_end_test(u64 before)
         pro.kind[i] = COLD;
     if (used)
         return true;
-    counted[3]++;
+    counted[TEST_ENDED]++;
     pro.hot_most = MIN(pro.hot_most + 1, pro.most - 1);
     return true;
 }
 
+/* Move the hot hand by one hot buffer, which becomes cold if it has no mark.
+ * False: there is none, or few enough are hot and `must` is false. */
 static bool pro_move_hot(bool must)
 {
     u64 i = pro_first(HOT, HOT);
@@ -924,6 +1014,7 @@ static bool pro_move_hot(bool must)
     return true;
 }
 
+/* Make a buffer hot that was used in its test; fewer may be hot then. */
 static void pro_heat(u64 i)
 {
     pro.kind[i] = HOT;
@@ -934,6 +1025,8 @@ static void pro_heat(u64 i)
         ;
 }
 
+/* The clock has so many buffers for the first time: one more may be hot, and
+ * the next cold one is, if there is room. */
 static void pro_grow(u64 blocks)
 {
     u64 cold = pro_first(COLD, ON_TEST);
@@ -943,6 +1036,8 @@ static void pro_grow(u64 blocks)
         pro.kind[cold] = HOT;
 }
 
+/* A cached block that is used again gets a mark. A new block begins its test,
+ * and is hot at once if its name was in a test. */
 static void pro_insert(u64 i, bool reuse)
 {
     if (!reuse) {
@@ -959,11 +1054,13 @@ static void pro_insert(u64 i, bool reuse)
         pro.at[i] = ++pro.now;
         if (!take(&pro.names, buffers[i].blkno))
             return;
-        counted[2]++;
+        counted[NAME_KNOWN]++;
         pro_heat(i);
     }
 }
 
+/* Move the cold hand to the first cold buffer without a mark. A marked one
+ * becomes hot if it was in its test, else its test begins. */
 static u64 pro_victim(void)
 {
     u64 i = pro_first(UNWANTED, UNWANTED);
@@ -975,7 +1072,7 @@ static u64 pro_victim(void)
         } else if (pro.marked[i]) {
             pro.marked[i] = false;
             if (pro.kind[i] == ON_TEST) {
-                counted[1]++;
+                counted[TO_HOT]++;
                 pro_heat(i);
             } else {
                 pro.kind[i] = ON_TEST;
@@ -987,6 +1084,8 @@ static u64 pro_victim(void)
     return i;
 }
 
+/* Keep the block's name, if it was in its test, in the buffer's place on the
+ * clock. */
 static void pro_evicted(u64 i)
 {
     u32 kind = pro.kind[i];
@@ -994,7 +1093,7 @@ static void pro_evicted(u64 i)
     pro.marked[i] = false;
     if (kind != ON_TEST)
         return;
-    counted[0]++;
+    counted[FROM_COLD]++;
     push_back(&pro.names, buffers[i].blkno);
     pro.name_at[buffers[i].blkno] = pro.at[i];
     while (pro.names.n > pro.most && pro_end_test(NOBODY))
@@ -1003,14 +1102,21 @@ static void pro_evicted(u64 i)
 
 /* ---- MGLRU ---- */
 
-/* Each buffer's generation (0: none, or unwanted), how often it was
- * used since it came there, and in which order. */
+/* The model's counters. */
+enum { PROTECTED_BY_TIER, REFAULTS, BORN, ENDED };
+
 static struct {
-    u64 least, margin; /* the tunables */
-    u64 generation[BUFFERS], uses[BUFFERS], at[BUFFERS], now, most;
-    u64 oldest, youngest;
-    u64 again[2][4], total[2][4]; /* of the past, since */
-    u64 name_born[BLOCKS], name_tier[BLOCKS];
+    u64 least, margin;       /* the tunables */
+    u64 generation[BUFFERS]; /* 0: not cached, or unwanted */
+    u64 uses[BUFFERS];       /* since the buffer joined its generation */
+    u64 at[BUFFERS], now;    /* the order of joining; the last number given */
+    u64 most;                /* the most buffers with a generation so far */
+    u64 oldest, youngest;    /* generations */
+    /* Refaults and evictions of each tier: [0] the average of the past, [1]
+     * since the last generation ended. */
+    u64 again[2][4], total[2][4];
+    u64 name_born[BLOCKS]; /* the youngest generation at the eviction */
+    u64 name_tier[BLOCKS];
     struct numbers names, unwanted;
 } gen;
 
@@ -1029,12 +1135,16 @@ static u64 gen_number(u64 from, u64 to)
     return n;
 }
 
+/* Return the tier of a buffer, 0 to 3: the rounded-down logarithm of its uses,
+ * to the base 2, except that 4 uses are in tier 2. */
 static u64 gen_tier(u64 i)
 {
     static const u64 tier[] = {0, 0, 1, 2, 2};
     return gen.uses[i] < NELEM(tier) ? tier[gen.uses[i]] : 3;
 }
 
+/* A new block joins the second youngest generation. It is a refault if its
+ * block was evicted less than 4 generations ago. */
 static void gen_insert(u64 i, bool reuse)
 {
     u64 blkno = buffers[i].blkno;
@@ -1048,7 +1158,7 @@ static void gen_insert(u64 i, bool reuse)
         if (take(&gen.names, blkno) &&
             gen.youngest < gen.name_born[blkno] + 4) {
             gen.again[1][gen.name_tier[blkno]]++;
-            counted[1]++;
+            counted[REFAULTS]++;
         }
         gen.generation[i] = gen.youngest - 1;
         gen.uses[i] = 1;
@@ -1072,6 +1182,8 @@ static bool gen_protects(u64 tier)
     return false;
 }
 
+/* Return the first evictable buffer of the oldest generation that has one, or
+ * NOBODY. */
 static u64 gen_first(void)
 {
     u64 best = NOBODY;
@@ -1086,6 +1198,8 @@ static u64 gen_first(void)
     return best;
 }
 
+/* Return the first evictable buffer whose tier is not protected. Those that are
+ * protected move to the next generation. */
 static u64 gen_victim(void)
 {
     bool spared[4];
@@ -1096,7 +1210,7 @@ static u64 gen_victim(void)
         if (!spared[gen_tier(i)] || gen.generation[i] == gen.youngest)
             break;
         gen.total[1][gen_tier(i)]++;
-        counted[0]++;
+        counted[PROTECTED_BY_TIER]++;
         gen.generation[i]++;
         gen.uses[i] = 0;
         gen.at[i] = ++gen.now;
@@ -1105,10 +1219,12 @@ static u64 gen_victim(void)
     return i;
 }
 
+/* End the generations that are empty, the oldest first; two stay. Begin one if
+ * less than a quarter of the buffers is in the second youngest; 4 at most. */
 static void gen_turn(void)
 {
     for (; gen.oldest + 1 < gen.youngest && !gen_number(gen.oldest, gen.oldest);
-         gen.oldest++, counted[3]++) {
+         gen.oldest++, counted[ENDED]++) {
         for (u64 t = 0; t < 4; t++) {
             gen.again[0][t] = (gen.again[0][t] + gen.again[1][t]) / 2;
             gen.total[0][t] = (gen.total[0][t] + gen.total[1][t]) / 2;
@@ -1118,10 +1234,12 @@ static void gen_turn(void)
     u64 joined = gen_number(gen.youngest - 1, gen.youngest - 1);
     if (gen.youngest < gen.oldest + 3 && 4 * joined < gen_number(1, NOBODY)) {
         gen.youngest++;
-        counted[2]++;
+        counted[BORN]++;
     }
 }
 
+/* Keep the block's name, with its tier and the youngest generation, unless it
+ * was unwanted. */
 static void gen_evicted(u64 i)
 {
     u64 blkno = buffers[i].blkno;
@@ -1145,6 +1263,8 @@ static struct {
     u64 window_percent; /* the tunable */
 } cflru;
 
+/* Put a buffer among those of its list; `order` is kept sorted by the last
+ * use. */
 static void cflru_insert(u64 i, bool reuse)
 {
     push_back(reuse ? &cflru.order : &cflru.unwanted, i);
@@ -1162,6 +1282,9 @@ static void cflru_remove(u64 i)
     take(&cflru.unwanted, i);
 }
 
+/* The oldest clean buffer of the window, which is a share of all evictable
+ * ones; without one there, the oldest of all, which is dirty. counted[0] and
+ * [1]: a dirty one was passed over; was the victim. */
 static u64 cflru_victim(void)
 {
     u64 all[BUFFERS], n = 0;

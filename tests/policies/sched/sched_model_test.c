@@ -19,12 +19,14 @@ static struct request requests[MOST]; /* queued, if `queue` is set */
 
 /* ---- what is queued ---- */
 
+/* True if the request is queued and of one of the kinds whose bits dir has. */
 static bool is_of(const struct request *r, u32 dir)
 {
-    u32 its = r->candidate ? CANDIDATES : r->write ? WRITES : READS;
-    return r->queue && (dir & its);
+    u32 kind = r->candidate ? CANDIDATES : r->write ? WRITES : READS;
+    return r->queue && (dir & kind);
 }
 
+/* True if a came before b, or if there is no b yet. */
 static bool older(const struct request *a, const struct request *b)
 {
     return !b || a->arrival < b->arrival;
@@ -112,8 +114,11 @@ struct model {
     void (*leaves)(const struct request *);
 };
 
+/* What the model counts, in the order of the policy's table of counters. */
 static u64 counted[COUNTERS];
 
+/* Queue a random request, if one of the places in `requests` is free. Only
+ * models without `queued` get candidate writes. */
 static void add(const struct policy *p, const struct model *m, u64 *seed)
 {
     struct request *r = requests;
@@ -135,12 +140,15 @@ static void add(const struct policy *p, const struct model *m, u64 *seed)
     p->sched.queued(&queue, r, clock_now_ns);
 }
 
+/* Take the request from the queue, with the head behind its last sector. */
 static void go(struct request *r)
 {
     queue.head_sector = r->sector + r->nsectors;
     queue_take(&queue, r);
 }
 
+/* Let the policy and its model choose the next request, check that it is the
+ * same, and serve it. A drive that takes time is busy for up to step_ns. */
 static void serve(const struct policy *p, const struct model *m)
 {
     if (!count(m->candidates_alone ? BOTH | CANDIDATES : BOTH))
@@ -159,7 +167,8 @@ static void serve(const struct policy *p, const struct model *m)
         go(got);
 }
 
-/* A dirty block is written by another, or modified again. */
+/* Let a random candidate write be modified again (3 of 4 times), or be written
+ * by another part of the kernel, so that it leaves the queue. */
 static void touch(u64 *seed)
 {
     struct request *r = &requests[random_u64(seed) % MOST];
@@ -171,6 +180,8 @@ static void touch(u64 *seed)
         queue_take(&queue, r);
 }
 
+/* Let up to step_ns pass, and then do one thing at random: of 16 steps, 7 queue
+ * a request, 2 touch a candidate write, and 7 serve a request. */
 static void step(const struct policy *p, const struct model *m, u64 *seed)
 {
     u64 what = random_u64(seed) % 16;
@@ -183,6 +194,8 @@ static void step(const struct policy *p, const struct model *m, u64 *seed)
         serve(p, m);
 }
 
+/* Set the model's state to 0 and draw its tunables, which the policy gets
+ * too. */
 static void begin_model(const struct model *m, const struct policy *p,
                         u64 *seed)
 {
@@ -199,6 +212,8 @@ static void begin_model(const struct model *m, const struct policy *p,
         m->begin();
 }
 
+/* Make one random run, and check that each counter of the policy grew by as
+ * much as the model counted. */
 static void run(const struct model *m, u64 seed)
 {
     const struct policy *p = policy_named(POLICY_SCHED, m->policy);
@@ -251,8 +266,8 @@ static u64 to_edge(bool last)
     return arm.there_ns;
 }
 
-static bool on_the_way;
-static u64 back_ns;
+static bool on_the_way; /* to the last edge and back to the first */
+static u64 back_ns;     /* when the arm is at the first edge */
 
 static void cscan_begins(void)
 {
@@ -277,8 +292,8 @@ static struct request *cscan(u64 now_ns)
     return lowest(BOTH, 0);
 }
 
-static bool falling;
-static u64 last_start;
+static bool falling;   /* the head goes to lower sectors */
+static u64 last_start; /* the first sector of the last request */
 
 static struct request *scan(u64 now_ns)
 {
@@ -303,10 +318,9 @@ static struct request *sstf(u64 now_ns)
     (void)now_ns;
     u64 head = queue.head_sector;
     struct request *up = lowest(BOTH, head), *down = highest(BOTH, head);
-    struct request *r = !up                                       ? down
-                        : !down                                   ? up
-                        : up->sector - head < head - down->sector ? up
-                                                                  : down;
+    struct request *r = up ? up : down;
+    if (up && down && head - down->sector <= up->sector - head)
+        r = down;
     counted[0] += r != oldest(BOTH);
     return r;
 }
@@ -322,17 +336,21 @@ static struct request *purp(u64 now_ns)
         return read ? read : write;
     bool overdue =
         bound_ms && now_ns >= write->queued_ns + bound_ms * NS_PER_MS;
+    bool overtaken = !overdue && older(write, read);
+    counted[0] += overtaken;
     counted[1] += overdue;
-    counted[0] += !overdue && older(write, read);
     return overdue ? write : read;
 }
 
 /* ---- deadline ---- */
 
+/* Reads are [0], writes are [1]. */
 static struct {
     u64 expire_ms[2], starved, most; /* the tunables */
     bool writing;
-    u64 left, passed, sweep[2];
+    u64 left;     /* requests that may still join this batch */
+    u64 passed;   /* batches of reads while writes waited */
+    u64 sweep[2]; /* the sector from which the next batch goes on */
 } batch;
 
 /* Choose whether reads or writes get the next batch. The first batch of all
@@ -348,6 +366,9 @@ static void choose_kind(void)
     batch.writing = writing;
 }
 
+/* Go on with the batch; if it is over, begin another one. The new batch starts
+ * with its oldest request if that has expired, else where the last batch of its
+ * kind ended. */
 static struct request *deadline(u64 now_ns)
 {
     u32 dir = batch.writing ? WRITES : READS;
@@ -361,7 +382,7 @@ static struct request *deadline(u64 now_ns)
     struct request *first = oldest(dir);
     bool expired = (now_ns - first->queued_ns) / NS_PER_MS >=
                    batch.expire_ms[batch.writing];
-    counted[batch.writing]++;
+    counted[batch.writing]++; /* batches of reads, of writes */
     counted[2] += expired;
     batch.left = batch.most - 1;
     r = lowest(dir, batch.sweep[batch.writing]);
@@ -372,7 +393,7 @@ static struct request *deadline(u64 now_ns)
 
 static struct {
     u64 near_sectors, most; /* the tunables */
-    u64 taken;
+    u64 taken;              /* candidates since the last other request */
 } way;
 
 /* The candidate to write on the way to the request at `to`: the first one
@@ -394,6 +415,8 @@ static struct request *near_the_way(u64 to)
     return last;
 }
 
+/* C-LOOK's next request, unless a candidate lies on the way to it and fewer
+ * than `most` candidates went before it. */
 static struct request *opportunistic(u64 now_ns)
 {
     (void)now_ns;
@@ -411,12 +434,14 @@ static struct request *opportunistic(u64 now_ns)
 
 static struct {
     u64 high, low, group, spare; /* the tunables */
-    u64 hand, end;
-    bool draining;
-    bool again[MOST]; /* as it is to be left */
+    u64 hand, end;    /* the sector where the hand is; where its group ends */
+    bool draining;    /* from `high` candidates until only `low` are left */
+    bool again[MOST]; /* what request.again must be after the choice */
 } wow;
 
-/* Blocks of one sector are one to the hand: it sees the oldest of them. */
+/* True if a candidate of the group was modified again since the hand passed,
+ * which this forgets. Of candidates at one sector the hand sees only the
+ * oldest. */
 static bool group_was_modified(u64 from, u64 end)
 {
     bool modified = false;
@@ -428,6 +453,8 @@ static bool group_was_modified(u64 from, u64 end)
     return modified;
 }
 
+/* Move the hand to the next group to be written, and return its first
+ * candidate. Groups that were modified again are spared once. */
 static struct request *wow_group(void)
 {
     for (;; counted[1]++) {
@@ -442,6 +469,8 @@ static struct request *wow_group(void)
     }
 }
 
+/* Return C-LOOK's next request; without any, a candidate of the hand's group,
+ * while there are so many candidates that they are drained. */
 static struct request *wow_next(u64 now_ns)
 {
     (void)now_ns;
@@ -471,16 +500,19 @@ static struct {
     u64 promised_ns;          /* and it was to begin then */
 } promise;
 
+/* Let the queue's drive be the toy, which can tell approaches. */
 static void has_toy_drive(void)
 {
     drive_approaches = toy_drive;
 }
 
+/* True if the last free write went before this request. */
 static bool is_promised(const struct request *r)
 {
     return promise.to == r && r->arrival == promise.arrival;
 }
 
+/* Allow a detour to make its request late by 0 ns. */
 static u64 none_late(const struct request *write, u64 late_ns)
 {
     (void)write, (void)late_ns;
@@ -514,9 +546,9 @@ static struct request *freeblock_goes_to(void)
 static struct request *freeblock(u64 now_ns)
 {
     struct request *r = freeblock_goes_to();
-    counted[1] +=
-        is_promised(r) &&
-        toy_drive(&queue, now_ns, NULL, 0, r).begin_ns > promise.promised_ns;
+    u64 begin_ns = toy_drive(&queue, now_ns, NULL, 0, r).begin_ns;
+    bool late = is_promised(r) && begin_ns > promise.promised_ns;
+    counted[1] += late;
     struct request *write = free_write(r, &promise.promised_ns);
     if (!write) {
         promise.sweep = r->sector + r->nsectors;
@@ -531,7 +563,7 @@ static struct request *freeblock(u64 now_ns)
 
 /* ---- SATF ---- */
 
-static u64 ageing;
+static u64 ageing; /* the tunable: ns for each us of age */
 
 /* SATF looks at one request for each start sector. True if that is another
  * request than r. */
@@ -565,6 +597,8 @@ static struct request *soonest(u64 now_ns, u64 thousandths)
     return best;
 }
 
+/* counted[0]: choices that were not the oldest request; counted[1]: choices
+ * that would be others without ageing. */
 static struct request *satf(u64 now_ns)
 {
     struct request *r = soonest(now_ns, ageing);
@@ -578,16 +612,30 @@ static struct request *satf(u64 now_ns)
 #define PROCESSES 5 /* of which 0 stands for writes that are not waited for */
 #define NOBODY    PROCESSES
 
-/* Of a process; rank is its place among all, by when it first came. */
+/* Virtual time: sectors of service, times UNIT. */
+#define UNIT 1024
+
+/* The model's counters. Of them, three say why a turn ended. */
+enum { TURNS, USED_UP, TIMED_OUT, EMPTIED, IDLED, CAME };
+
 static struct member {
-    u64 rank, start, finish, budget, at, seeky, done_ns, think_ns;
+    u64 rank;              /* its place among all, by when it first came */
+    u64 start, finish;     /* of its turn, in virtual time */
+    u64 budget;            /* sectors of a turn, at most */
+    u64 at, seeky;         /* where its last request ended; far ones, 0 to 16 */
+    u64 done_ns, think_ns; /* its last request; from there to its next one */
 } members[PROCESSES];
 static struct {
-    u64 most, least, timeout_ns, idle_ns, seeky_idle_ns, near;
-    u64 time, ranks, serving, served, since_ns, last;
-    bool idling;
+    u64 most, least, timeout_ns, idle_ns, seeky_idle_ns, near; /* tunables */
+    u64 time;                                                  /* virtual */
+    u64 ranks;            /* how many were given */
+    u64 serving;          /* whose turn it is, or NOBODY */
+    u64 served, since_ns; /* sectors in this turn; when it began */
+    u64 last;             /* whose request is under way, or NOBODY */
+    bool idling;          /* the disk waits for the next request of `serving` */
 } fair;
 
+/* Convert the drawn tunables, which are in ms and us, to ns. */
 static void bfq_begins(void)
 {
     memset(members, 0, sizeof members);
@@ -597,11 +645,14 @@ static void bfq_begins(void)
     fair.serving = fair.last = NOBODY;
 }
 
+/* The process whose queue has the request; 0: the queue that all writes share
+ * for which no process waits. */
 static u64 owner(const struct request *r)
 {
     return r->write && !r->waited ? 0 : r->pid;
 }
 
+/* Return how many requests of a process are queued, except `but`. */
 static u64 queued_of(u64 who, const struct request *but)
 {
     u64 n = 0;
@@ -610,27 +661,31 @@ static u64 queued_of(u64 who, const struct request *but)
     return n;
 }
 
+/* Return the budget, cut to the limits of the tunables. */
 static u64 within(u64 budget)
 {
     return MAX(MIN(budget, fair.most), fair.least);
 }
 
-/* A turn ends for the reason of that counter. */
+/* End the turn: its process pays for the sectors that it used, and gets its
+ * next budget by `why`, a counter. After a timeout it pays for a whole turn. */
 static void turn_over(u32 why, const struct request *but)
 {
     struct member *m = &members[fair.serving];
-    u64 used = why == 2 ? MAX(fair.served, fair.most) : fair.served;
-    if (why != 2)
-        m->budget = why == 1 ? 2 * m->budget : fair.served;
+    u64 used = why == TIMED_OUT ? MAX(fair.served, fair.most) : fair.served;
+    if (why != TIMED_OUT)
+        m->budget = why == USED_UP ? 2 * m->budget : fair.served;
     m->budget = within(m->budget);
-    m->start += 1024 * used;
+    m->start += UNIT * used;
     m->finish = m->start;
     if (queued_of(fair.serving, but))
-        m->finish += 1024 * m->budget;
+        m->finish += UNIT * m->budget;
     fair.serving = NOBODY;
     counted[why]++;
 }
 
+/* Return until when the disk stays idle for the process whose turn it is: a
+ * shorter time if it seeks much, and none if it thinks too long. */
 static u64 idle_ends_ns(void)
 {
     const struct member *m = &members[fair.serving];
@@ -641,6 +696,8 @@ static u64 idle_ends_ns(void)
     return MIN(m->done_ns + ns, fair.since_ns + fair.timeout_ns);
 }
 
+/* Note that the last request is done, and end the turn of a process that sent
+ * none, except `but`, while the disk was idle for it. */
 static void pass_time(const struct request *but)
 {
     if (fair.last != NOBODY && queue.done_ns <= clock_now_ns) {
@@ -649,9 +706,12 @@ static void pass_time(const struct request *but)
     }
     if (fair.serving != NOBODY && fair.serving != fair.last &&
         !queued_of(fair.serving, but) && clock_now_ns >= idle_ends_ns())
-        turn_over(3, but);
+        turn_over(EMPTIED, but);
 }
 
+/* Note a request that is queued. The first one of a process after a pause
+ * updates how long it thinks, and gives it a place in virtual time unless the
+ * disk is idle for it. */
 static void bfq_comes(const struct request *r)
 {
     pass_time(r);
@@ -664,28 +724,43 @@ static void bfq_comes(const struct request *r)
         if (m->done_ns)
             m->think_ns = m->think_ns - m->think_ns / 8 + ns / 8;
         if (who == fair.serving) {
-            counted[5] += fair.idling;
+            counted[CAME] += fair.idling;
             fair.idling = false;
         } else {
             m->start = MAX(fair.time, m->finish);
-            m->finish = m->start + 1024 * within(m->budget);
+            m->finish = m->start + UNIT * within(m->budget);
         }
     }
-    u64 far = MAX(m->at, r->sector) - MIN(m->at, r->sector);
-    m->seeky = far > fair.near ? MIN(m->seeky + 1, 16) : MAX(m->seeky, 1) - 1;
+    u64 distance = MAX(m->at, r->sector) - MIN(m->at, r->sector);
+    if (distance > fair.near)
+        m->seeky = MIN(m->seeky + 1, 16);
+    else
+        m->seeky = MAX(m->seeky, 1) - 1;
     m->at = r->sector + r->nsectors;
 }
 
+/* Let virtual time go on by the sectors of a request that leaves the queue,
+ * divided by the number of active processes. */
 static void bfq_goes(const struct request *r)
 {
     u64 active = 0;
     for (u64 i = 0; i < PROCESSES; i++)
         active += i == fair.serving || queued_of(i, NULL);
-    fair.time += 1024 * r->nsectors / active;
+    fair.time += UNIT * r->nsectors / active;
     if (owner(r) == fair.serving)
         fair.served += r->nsectors;
 }
 
+/* True if a's turn is before b's: it finishes earlier, or it has the same end
+ * and came first. */
+static bool earlier_turn(const struct member *a, const struct member *b)
+{
+    return a->finish < b->finish ||
+           (a->finish == b->finish && a->rank < b->rank);
+}
+
+/* Return the process whose turn finishes first, of those that have requests and
+ * may start by now. Virtual time goes on until one of them may. */
 static u64 whose_turn(void)
 {
     u64 best = NOBODY, soonest_start = UNLIMITED;
@@ -695,17 +770,16 @@ static u64 whose_turn(void)
     }
     fair.time = MAX(fair.time, soonest_start);
     for (u64 i = 0; i < PROCESSES; i++) {
-        const struct member *m = &members[i], *b = &members[best % NOBODY];
-        if (!queued_of(i, NULL) || m->start > fair.time)
+        if (!queued_of(i, NULL) || members[i].start > fair.time)
             continue;
-        if (best == NOBODY || m->finish < b->finish ||
-            (m->finish == b->finish && m->rank < b->rank))
+        if (best == NOBODY || earlier_turn(&members[i], &members[best]))
             best = i;
     }
     return best;
 }
 
-/* The first of a process at or after the head, or else of all. */
+/* Return the process's first request at or after the sector `from`; if there is
+ * none, its first one from sector 0. */
 static struct request *sweep_of(u64 who, u64 from)
 {
     struct request *best = NULL;
@@ -719,6 +793,8 @@ static struct request *sweep_of(u64 who, u64 from)
     return best || !from ? best : sweep_of(who, 0);
 }
 
+/* End the turn if its time or budget is over, begin another one if there is
+ * none, and return the request of that process; NULL: the disk stays idle. */
 static struct request *bfq(u64 now_ns)
 {
     pass_time(NULL);
@@ -726,10 +802,10 @@ static struct request *bfq(u64 now_ns)
     if (fair.serving != NOBODY &&
         (r = sweep_of(fair.serving, queue.head_sector))) {
         if (now_ns >= fair.since_ns + fair.timeout_ns)
-            turn_over(2, NULL);
+            turn_over(TIMED_OUT, NULL);
         else if (fair.served &&
                  fair.served + r->nsectors > members[fair.serving].budget)
-            turn_over(1, NULL);
+            turn_over(USED_UP, NULL);
     }
     if (fair.serving == NOBODY) {
         fair.serving = whose_turn();
@@ -737,13 +813,13 @@ static struct request *bfq(u64 now_ns)
         fair.served = 0;
         fair.since_ns = now_ns;
         fair.idling = false;
-        counted[0]++;
+        counted[TURNS]++;
     }
     r = sweep_of(fair.serving, queue.head_sector);
     if (r) {
         fair.last = fair.serving;
     } else {
-        counted[4] += !fair.idling;
+        counted[IDLED] += !fair.idling;
         fair.idling = true;
     }
     return r;
@@ -753,19 +829,34 @@ static struct request *bfq(u64 now_ns)
 
 #define SAMPLES 4096
 
-/* Latencies in the device, and in all, of reads and writes. */
+/* The model's counters after those of batches of reads and of writes. */
+enum { NO_TOKEN = 2, CONGESTED, DEEPER, SHALLOWER };
+
+/* What quarter() returns if there are too few samples. The quarters above a
+ * latency's target are 4 to 7. */
+enum { MISSED = 4, TOO_FEW = 8 };
+
+/* Two domains: reads are [0], writes are [1]. Of each, two kinds of latency: in
+ * the device [0], and from being queued until done [1]. first_ns: the time of
+ * the first sample. */
 static struct {
     u64 n, ns[SAMPLES], first_ns;
 } latencies[2][2];
 static struct {
-    u64 target_ns[2], places, depth[2], p99[2];
-    u64 turn, batched, entered, look_ns;
-    bool under_way;
+    u64 target_ns[2], places; /* the tunables */
+    u64 depth[2];             /* requests that may be inside, of each domain */
+    u64 p99[2];               /* the last quarters of the 99th percentile */
+    u64 turn, batched;        /* the domain that enters; how many did */
+    u64 entered;              /* how many in all */
+    u64 look_ns;              /* when the depths are set next */
+    bool under_way;           /* a request was chosen; of it: */
     u64 of, queued_ns, entered_ns;
 } gate;
 /* Of each request: its number among those that entered, or 0; and when. */
 static u64 number[MOST], came_in_ns[MOST];
 
+/* Convert the targets, drawn in us, to ns, and set the depths with which Kyber
+ * begins. */
 static void kyber_begins(void)
 {
     memset(latencies, 0, sizeof latencies);
@@ -774,11 +865,12 @@ static void kyber_begins(void)
     gate.target_ns[1] *= 1000;
     gate.depth[0] = 256;
     gate.depth[1] = 128;
-    gate.p99[0] = gate.p99[1] = 8;
+    gate.p99[0] = gate.p99[1] = TOO_FEW;
     drive_approaches = toy_drive;
 }
 
-/* Requests in the device: reads, writes, or writes that are not waited for. */
+/* Return how many requests are in the device: of reads, of writes, or of the
+ * writes for which no process waits. */
 static u64 inside(bool reads, bool writes, bool unwaited)
 {
     u64 n = 0;
@@ -790,6 +882,7 @@ static u64 inside(bool reads, bool writes, bool unwaited)
     return n;
 }
 
+/* Return the oldest read or write that has not entered yet. */
 static struct request *first_outside(bool write)
 {
     struct request *best = NULL;
@@ -801,6 +894,7 @@ static struct request *first_outside(bool write)
     return best;
 }
 
+/* Note a latency of that kind, of the request that was under way. */
 static void take_sample(u32 kind, u64 ns)
 {
     u64 n = latencies[gate.of][kind].n++;
@@ -810,16 +904,17 @@ static void take_sample(u32 kind, u64 ns)
         latencies[gate.of][kind].first_ns = clock_now_ns;
 }
 
-/* The quarter of the target, from 0 to 7, in which the percentile is: the first
- * that has so many samples at or below it. 8: too few samples yet. */
+/* Return the quarter of the target, from 0 to 7, in which the percentile
+ * lies, and drop the samples. TOO_FEW: fewer than 500 samples, in less than
+ * a second. */
 static u64 quarter(u32 domain, u32 kind, u64 percent)
 {
     u64 n = latencies[domain][kind].n, q = 0;
     if (!n ||
         (n < 500 && clock_now_ns < latencies[domain][kind].first_ns + NS_PER_S))
-        return 8;
+        return TOO_FEW;
     for (; q < 7; q++) {
-        u64 within_it = 0;
+        u64 within_it = 0; /* samples up to the end of quarter q */
         for (u64 i = 0; i < n; i++)
             within_it += 4 * latencies[domain][kind].ns[i] <
                          (q + 1) * gate.target_ns[domain] + 4;
@@ -830,26 +925,43 @@ static u64 quarter(u32 domain, u32 kind, u64 percent)
     return q;
 }
 
+/* True if 90 of 100 latencies in the device tell that a domain missed its
+ * target. */
+static bool is_congested(u32 domain)
+{
+    u64 p90 = quarter(domain, 0, 90);
+    return p90 >= MISSED && p90 < TOO_FEW;
+}
+
+/* Scale each domain's depth by its 99th percentile, a quarter of the target:
+ * down if the device is congested, up where the domain missed its target. A
+ * percentile that an uncongested device did not need is kept for later. */
 static void set_depths(void)
 {
-    u64 p90[] = {quarter(0, 0, 90), quarter(1, 0, 90)};
-    bool congested = (p90[0] >= 4 && p90[0] < 8) || (p90[1] >= 4 && p90[1] < 8);
-    counted[3] += congested;
+    bool reads = is_congested(0), writes = is_congested(1);
+    bool congested = reads || writes;
+    counted[CONGESTED] += congested;
     for (u32 i = 0; i < 2; i++) {
         u64 p99 = quarter(i, 1, 99), use = p99;
-        if (congested && p99 == 8)
+        if (congested && p99 == TOO_FEW)
             use = gate.p99[i];
-        gate.p99[i] = congested ? 8 : p99 == 8 ? gate.p99[i] : p99;
-        if (use == 8 || (!congested && use < 4))
+        if (congested)
+            gate.p99[i] = TOO_FEW;
+        else if (p99 != TOO_FEW)
+            gate.p99[i] = p99;
+        if (use == TOO_FEW || (!congested && use < MISSED))
             continue;
         u64 depth = gate.depth[i] * (use + 1) / 4;
         depth = depth ? MIN(depth, i ? 128 : 256) : 1;
-        counted[4] += depth > gate.depth[i];
-        counted[5] += depth < gate.depth[i];
+        counted[DEEPER] += depth > gate.depth[i];
+        counted[SHALLOWER] += depth < gate.depth[i];
         gate.depth[i] = depth;
     }
 }
 
+/* Let the domain's oldest request into the device. False: it has none, or no
+ * token for it, or its writes for which no process waits have 3/4 of the
+ * places. */
 static bool enters(u32 domain)
 {
     struct request *r = first_outside(domain);
@@ -857,7 +969,7 @@ static bool enters(u32 domain)
     if (!r)
         return false;
     if (inside(!domain, domain, false) >= gate.depth[domain]) {
-        counted[2]++;
+        counted[NO_TOKEN]++;
         return false;
     }
     if (r->write && !r->waited && inside(false, false, true) >= unwaited)
@@ -867,11 +979,14 @@ static bool enters(u32 domain)
     return true;
 }
 
+/* Fill the places of the device: by turns a batch of up to 16 reads and of up
+ * to 8 writes, until neither can enter. */
 static void let_in(void)
 {
     for (u32 none = 0; none < 2 && inside(true, true, false) < gate.places;) {
-        if (gate.batched < (gate.turn ? 8 : 16) && enters(gate.turn)) {
-            counted[gate.turn] += !gate.batched;
+        u64 batch_most = gate.turn ? 8 : 16;
+        if (gate.batched < batch_most && enters(gate.turn)) {
+            counted[gate.turn] += !gate.batched; /* a batch begins */
             gate.batched++;
             none = 0;
             continue;
@@ -882,6 +997,9 @@ static void let_in(void)
     }
 }
 
+/* Sample the request that is done now, set the depths each 100 ms, fill the
+ * device, and return the request in it that can begin first. An eighth of its
+ * time in the device counts as time gained. */
 static struct request *kyber(u64 now_ns)
 {
     if (gate.under_way) {
