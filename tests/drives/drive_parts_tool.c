@@ -52,21 +52,23 @@
 #define NONE    MAX_SEGMENTS
 #define TICK_NS 100   /* the kernel's clock */
 #define TRIES   10000 /* of a reading of it */
-#define LATE_NS                                                   \
-    2000000 /* so late the kernel may note that a command is done \
-             */
+/* So late the kernel may note that a command is done. */
+#define LATE_NS 2000000
 
+/* A line of the input. */
 struct command {
     u64 first_ns, last_ns, sector, end_ns;
     u32 nsectors;
     bool write, inside;
 };
 
+/* A line of the output. The data's time is what the parts leave of done_ns. */
 struct parts {
     u64 begin_ns, done_ns, command_ns, busy_ns, seek_ns, rotation_ns;
     const char *kind;
 };
 
+/* Let the drive take up the command, and return when it is done. */
 static u64 service(struct drive *d, u64 now_ns, const struct command *c)
 {
     d->inside = c->inside;
@@ -75,13 +77,15 @@ static u64 service(struct drive *d, u64 now_ns, const struct command *c)
     return done_ns;
 }
 
-/* A time of the controller, as outside() of drive.c gives it. segment_with is
- * as in drive.c. */
+/* Return the controller's time after a read or a write, whichever came last; 0
+ * for what the drive does inside. */
 static u64 controller_ns(const struct drive *d, const u32 ns[2])
 {
     return d->inside ? 0 : ns[d->after];
 }
 
+/* Return the segment of the cache that holds most of what begins at this
+ * sector, as in drive.c; NONE if there is none. */
 static u32 segment_with(const struct drive *d, u64 sector)
 {
     u32 best = NONE;
@@ -94,8 +98,8 @@ static u32 segment_with(const struct drive *d, u64 sector)
     return best;
 }
 
-/* The arm goes to a sector once the controller is ready: fill in what that
- * takes. */
+/* Fill in how long the arm takes to a sector, from when the controller is
+ * ready: until the arm is free, the seek, and the rotation. */
 static void go_there(struct parts *p, const struct drive *d, u64 ready_ns,
                      u64 sector, u32 nsectors, bool write)
 {
@@ -114,7 +118,7 @@ static void go_there(struct parts *p, const struct drive *d, u64 ready_ns,
     p->rotation_ns = a.begin_ns - a.there_ns;
 }
 
-/* The parts of a read, on a drive that reads whole tracks. */
+/* Fill in the parts of a read, on a drive that reads whole tracks. */
 static void read_of_track(struct parts *p, const struct drive *d,
                           const struct command *c)
 {
@@ -125,12 +129,16 @@ static void read_of_track(struct parts *p, const struct drive *d,
     drive_service(&after, p->begin_ns, c->sector, c->nsectors, false);
     p->command_ns = controller_ns(d, elsewhere ? d->model->read_miss_ns
                                                : d->model->read_hit_ns);
-    p->kind = elsewhere ? "miss" : after.arm_ns == d->arm_ns ? "hit" : "ahead";
+    bool cached = after.arm_ns == d->arm_ns; /* the arm did not read on */
+    p->kind = elsewhere ? "miss" : cached ? "hit" : "ahead";
     if (elsewhere)
         go_there(p, d, p->begin_ns + p->command_ns, c->sector, c->nsectors,
                  false);
 }
 
+/* Fill in the parts of a read: a hit if a segment holds all of it, `ahead` if
+ * the arm reads on into that segment, else a miss, for which the arm goes to
+ * the first sector that is missing. */
 static void read_parts(struct parts *p, const struct drive *d,
                        const struct command *c)
 {
@@ -147,6 +155,8 @@ static void read_parts(struct parts *p, const struct drive *d,
         go_there(p, d, p->begin_ns + p->command_ns, here, end - here, false);
 }
 
+/* Fill in the parts of a write. It joins the last write if it goes on where
+ * that ends while the arm is still at it. */
 static void write_parts(struct parts *p, const struct drive *d,
                         const struct command *c)
 {
@@ -167,6 +177,8 @@ static void write_parts(struct parts *p, const struct drive *d,
 
 static struct drive idle; /* the same drive, with nothing to do */
 
+/* Give the drive the memory of its chips, and make `idle` a copy with chips of
+ * its own. */
 static void start_flash(struct drive *d, u64 sectors)
 {
     static u64 counts[3];
@@ -181,7 +193,7 @@ static void start_flash(struct drive *d, u64 sectors)
     }
 }
 
-/* How long the command would take if nothing had been before. */
+/* Return how long the command would take on the idle drive. */
 static u64 idle_ns(const struct drive *d, const struct command *c)
 {
     struct drive copy = idle; /* so nothing stays of the command */
@@ -189,7 +201,7 @@ static u64 idle_ns(const struct drive *d, const struct command *c)
     return drive_service(&copy, 0, c->sector, c->nsectors, c->write);
 }
 
-/* The drive takes up a command at this time. */
+/* Let the drive take up a command at now_ns, and return where its time goes. */
 static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
 {
     struct parts p = {.begin_ns = MAX(now_ns, d->free_ns), .kind = "fixed"};
@@ -197,9 +209,12 @@ static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
     seen.inside = c->inside;
     if (!d->model->service_ns) {
         drive_catch_up(&seen, p.begin_ns);
-        (c->write            ? write_parts
-         : seen.whole_tracks ? read_of_track
-                             : read_parts)(&p, &seen, c);
+        if (c->write)
+            write_parts(&p, &seen, c);
+        else if (seen.whole_tracks)
+            read_of_track(&p, &seen, c);
+        else
+            read_parts(&p, &seen, c);
     }
     p.done_ns = service(d, now_ns, c);
     if (d->model->flash) {
@@ -211,8 +226,8 @@ static struct parts serve(struct drive *d, const struct command *c, u64 now_ns)
     return p;
 }
 
-/* True if the model's end of a command is near the kernel's, if the drive takes
- * the command up at now_ns. */
+/* True if the model is done with a command that it takes up at now_ns before
+ * the kernel notes the end, by less than LATE_NS. */
 static bool agrees(const struct drive *d, const struct command *c, u64 now_ns)
 {
     struct drive trial = *d;
@@ -220,19 +235,20 @@ static bool agrees(const struct drive *d, const struct command *c, u64 now_ns)
     return done_ns <= c->end_ns && c->end_ns - done_ns < LATE_NS;
 }
 
-/* When the drive took it up, from from_ns on: when it was there or, if the
- * drive was at another command then, the first reading of the clock with which
- * the model's end agrees. NEVER_NS if there is none. */
+/* Return when the drive took the command up, from from_ns on: when it came or,
+ * if the drive was busy then, at the first reading of the clock with which the
+ * model's end agrees. A step of the drive's own follows at once. NEVER_NS: no
+ * time agrees. */
 static u64 taken_up_ns(const struct drive *d, const struct command *c,
                        u64 from_ns)
 {
+    bool follows = c->inside && c->write, idle_then = c->first_ns >= d->free_ns;
+    if (follows || idle_then) {
+        u64 only_ns = follows ? d->free_ns : c->first_ns;
+        bool fits = from_ns <= only_ns && agrees(d, c, only_ns);
+        return fits ? only_ns : NEVER_NS;
+    }
     u64 now_ns = (MAX(from_ns, d->free_ns) + TICK_NS - 1) / TICK_NS * TICK_NS;
-    if (c->inside && c->write)
-        return from_ns <= d->free_ns && agrees(d, c, d->free_ns) ? d->free_ns
-                                                                 : NEVER_NS;
-    if (c->first_ns >= d->free_ns)
-        return from_ns <= c->first_ns && agrees(d, c, c->first_ns) ? c->first_ns
-                                                                   : NEVER_NS;
     for (u32 i = 0; i < TRIES && now_ns <= c->last_ns; i++, now_ns += TICK_NS)
         if (agrees(d, c, now_ns))
             return now_ns;
@@ -248,6 +264,7 @@ struct served {
     struct parts parts;
 };
 
+/* Let the drive take up a command, and note the drive as it was before. */
 static struct served take_up(struct drive *d, const struct command *c,
                              u64 now_ns)
 {
@@ -294,6 +311,7 @@ static void print(const struct drive *d, const struct served *s)
            p->rotation_ns, rest_ns, p->kind, s->before.cyl, d->cyl, d->head);
 }
 
+/* Set what an argument "NAME=VALUE" says, of those that the head lists. */
 static void set(struct drive *d, const char *word)
 {
     char *value = strchr(word, '=');

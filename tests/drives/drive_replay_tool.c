@@ -65,6 +65,7 @@ fail(const char *format, ...)
 static struct drive_model
     model; /* a copy of the row, so that -x may change it */
 
+/* Return how many cylinders the drive has. */
 static u32 cylinders(const struct drive_model *m)
 {
     u32 n = 0;
@@ -73,7 +74,8 @@ static u32 cylinders(const struct drive_model *m)
     return n;
 }
 
-/* The mean over all pairs of cylinders. */
+/* Return the mean seek between all pairs of cylinders: a distance of d has (n -
+ * d) of the n (n - 1) / 2 pairs. */
 static u64 mean_seek_ns(const struct drive_model *m)
 {
     u64 n = cylinders(m), sum_us = 0;
@@ -82,6 +84,8 @@ static u64 mean_seek_ns(const struct drive_model *m)
     return sum_us * 1000 / (n * (n - 1) / 2);
 }
 
+/* Replace the seek curve by a straight line, from a seek of one cylinder to a
+ * seek over all of them. */
 static void straight_seeks(u64 first_ns, u64 last_ns)
 {
     u32 n = cylinders(&model);
@@ -89,6 +93,7 @@ static void straight_seeks(u64 first_ns, u64 last_ns)
     model.seek = (struct seek_curve){.c_ns = first_ns - e_ns, .e_ns = e_ns};
 }
 
+/* Take the part that -x names out of the model. */
 static void take_out(const char *part)
 {
     if (!strcmp(part, "no-readahead"))
@@ -108,6 +113,7 @@ static void take_out(const char *part)
         fail("-x %s: there is no such part", part);
 }
 
+/* Print the seek curve, a distance a line. */
 static void print_seeks(void)
 {
     for (u32 d = 0; d < cylinders(&model); d++)
@@ -170,6 +176,7 @@ struct times {
     size_t n, room;
 };
 
+/* Add a request's two times to the list, which grows as necessary. */
 static void note(struct times *t, u64 model_ns, u64 measured_ns)
 {
     if (t->n == t->room) {
@@ -208,6 +215,8 @@ static bool to_ns(const char *word, u64 *ns)
     return true;
 }
 
+/* Return the request that a line of the trace describes, or end the program
+ * with what is wrong. */
 static struct request parse(char *line, const char *file, u32 number)
 {
     char *word[7], **w = word;
@@ -235,6 +244,8 @@ static struct request parse(char *line, const char *file, u32 number)
     return r;
 }
 
+/* Serve each request of a trace, and return the times of the model and those
+ * measured. */
 static struct times replay(const char *file, bool verbose)
 {
     FILE *f = fopen(file, "r");
@@ -266,6 +277,7 @@ static u64 random_u64(u64 *state)
     return z ^ z >> 31;
 }
 
+/* Return the model's times of n reads at random places. */
 static struct times random_reads(u64 n, u64 seed, u32 sectors, bool verbose)
 {
     struct times t = {0};
@@ -282,6 +294,7 @@ static struct times random_reads(u64 n, u64 seed, u32 sectors, bool verbose)
 
 /* ---- results ---- */
 
+/* Compare two times, for qsort(). */
 static int by_size(const void *a, const void *b)
 {
     u64 x = *(const u64 *)a, y = *(const u64 *)b;
@@ -305,7 +318,8 @@ static double square_root(double x)
     return r;
 }
 
-/* Both distributions sorted. */
+/* Return the root mean square of the differences of the two distributions,
+ * whose times must be sorted. */
 static double demerit_ms(const struct times *t)
 {
     double sum = 0;
@@ -316,6 +330,8 @@ static double demerit_ms(const struct times *t)
     return square_root(sum / t->n);
 }
 
+/* Write both distributions to a file: a line for each fraction of the
+ * requests. */
 static void write_distributions(const struct times *t, const char *file)
 {
     FILE *f = fopen(file, "w");
@@ -328,6 +344,7 @@ static void write_distributions(const struct times *t, const char *file)
         fail("%s: %s", file, strerror(errno));
 }
 
+/* Replay a trace, and print the means and the demerit. */
 static void compare(const char *trace, const char *distributions, bool verbose)
 {
     struct times t = replay(trace, verbose);
@@ -346,6 +363,8 @@ static void compare(const char *trace, const char *distributions, bool verbose)
 
 /* ---- the command line ---- */
 
+/* Return the number that a word of the command line says, or end the program:
+ * `what` was expected. */
 static u64 number_of(const char *word, const char *what)
 {
     char *end;
@@ -355,6 +374,7 @@ static u64 number_of(const char *word, const char *what)
     return n;
 }
 
+/* Make the random reads of -r, and print their mean. */
 static void print_random(char **word, int words, bool verbose)
 {
     u64 n = number_of(word[0], "a number of reads");
@@ -368,6 +388,7 @@ static void print_random(char **word, int words, bool verbose)
     free(t.measured_ns);
 }
 
+/* Make `model` a copy of the row of that name. */
 static void choose_drive(const char *name)
 {
     const struct drive_model *row = drive_find(name);

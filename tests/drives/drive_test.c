@@ -7,9 +7,8 @@
 #include "tests/support/native/test.h"
 #include "drives/row.h"
 
-#define HIT_NS                                                      \
-    4000000 /* more than any hit of 8 sectors takes, less than most \
-               misses */
+/* A hit of 8 sectors takes less than that, nearly every miss takes more. */
+#define HIT_NS 4000000
 
 static struct drive drive;
 static u64 now_ns;
@@ -21,15 +20,18 @@ static u64 read_ns(u64 sector)
     return drive_service(&drive, now_ns, sector, 8, false) - now_ns;
 }
 
+/* Divide the drive's cache into so many segments, now. */
 static void divide(u32 segments)
 {
     struct drive_cache cache = drive_cache_in(drive.model, segments);
     drive_set_cache(&drive, now_ns, &cache);
 }
 
+/* The cache has 3 segments of 282 sectors, 846 in all. Divided by 8, a segment
+ * has 105, and as many are read ahead. */
 TEST(a_cache_divided_otherwise_is_as_large_and_reads_as_much_of_a_segment_ahead)
 {
-    const struct drive_model *m = drive_find("cheetah4lp"); /* 3 of 282 */
+    const struct drive_model *m = drive_find("cheetah4lp");
     struct drive_cache c = drive_cache_in(m, 3);
     check_eq(c.segment_sectors, 282);
     check_eq(c.read_ahead_sectors, 282);
@@ -97,6 +99,8 @@ TEST(a_track_in_random_order_takes_a_turn_and_overheads)
     check(drive.free_ns > done_ns[8] + 2 * slot_ns(72));
 }
 
+/* Start a drive, divide its cache (0: as its row says), and let it read whole
+ * tracks. Returns what is wrong with that, or NULL. */
 static const char *track(const char *name, u32 segments)
 {
     drive_start(&drive, drive_find(name));
@@ -105,14 +109,16 @@ static const char *track(const char *name, u32 segments)
     return drive_set_ahead(&drive, "track", false);
 }
 
+/* Each segment must hold a track. Of the HP 97560 that is 72 sectors, and 3
+ * segments have 85; of the Cheetah 195 at most, and 4 segments have 211. */
 TEST(a_drive_reads_whole_tracks_only_into_segments_that_hold_one)
 {
-    check(!track("hp97560", 3)); /* of 85; a track has 72 */
+    check(!track("hp97560", 3));
     check(drive.whole_tracks);
     check(strstr(track("hp97560", 4), "smaller than a track"));
     check(!drive.whole_tracks);
     check(strstr(track("fixed", 0), "no platters"));
-    check(!track("cheetah4lp", 4)); /* of 211; at most 195 */
+    check(!track("cheetah4lp", 4));
     check(track("cheetah4lp", 5));
     drive_start(&drive, drive_find("hp97560"));
     check(strstr(drive_set_ahead(&drive, "far", false), "must be track"));
@@ -121,8 +127,8 @@ TEST(a_drive_reads_whole_tracks_only_into_segments_that_hold_one)
     check(strstr(drive_set_ahead(&drive, "track", false), "if_sequential"));
 }
 
-/* Streams far apart, by turns, each in pieces of 8 sectors. Hits, of 20 each.
- */
+/* Let streams far apart read 8 sectors each by turns, 20 times. Returns how
+ * many of these reads were hits. */
 static u64 hits_of(u32 streams)
 {
     u64 hits = 0;
@@ -223,6 +229,8 @@ TEST(what_a_drive_does_inside_takes_the_arm_and_the_platters_alone)
     }
 }
 
+/* Blocks behind sector 1,000,000 have been read ahead: a read of them begins at
+ * once, a write does not. */
 TEST(the_arm_need_not_come_to_what_the_cache_holds)
 {
     drive_start(&drive, drive_find("rz58"));

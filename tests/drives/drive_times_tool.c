@@ -1,9 +1,9 @@
 /*
- * Are these the times of drives? For each command on standard input, a line
- * "DISK ISSUED_NS R|W SECTOR SECTORS" in the order of issue, prints when the
- * model of that disk's drive is done with it, in ns. The arm may be moved
- * between them: "DISK TOLD_NS S EDGE 0", to the first cylinder (EDGE 0) or the
- * last (1).
+ * Prints when models of drives are done with commands. For each command on
+ * standard input, a line "DISK ISSUED_NS R|W SECTOR SECTORS" in the order of
+ * issue, it prints when the model of that disk's drive is done, in ns. The arm
+ * may be moved between them: "DISK TOLD_NS S EDGE 0", to the first cylinder
+ * (EDGE 0) or the last (1).
  *
  *   drive_times_tool DRIVE...      of disk 0, disk 1 and so on, but no flash,
  *                                  whose times depend on the disk's size

@@ -75,6 +75,8 @@ static void set(const char *word)
 
 /* ---- what must always hold ---- */
 
+/* Check one die: each place that holds a page is the place of that page, and
+ * the counts of the blocks are right. */
 static void check_die(const struct flash *t, u32 die)
 {
     const struct die *d = &t->die[die];
@@ -107,6 +109,8 @@ static void check_tables(const struct flash *t)
 
 /* ---- commands ---- */
 
+/* Return when the command is done. r and w serve it on a copy, so that the
+ * drive stays as it is. */
 static u64 serve(char way, u64 now_ns, u64 sector, u32 nsectors)
 {
     struct drive copy = drive;

@@ -34,11 +34,14 @@ struct write {
     u32 nsectors;
 };
 
+/* Return the drive's approach to a sector, for the write. */
 static struct approach ask(const struct write *w, u64 sector)
 {
     return drive_approach(&drive, w->now_ns, sector, w->nsectors, true);
 }
 
+/* Print the answer for one track: of its free places, the one at which the
+ * write would begin first. */
 static void tell_of(const struct write *w, u64 track)
 {
     u64 first = track * tracks.sectors, end = first + tracks.sectors, at = 0;
@@ -72,7 +75,8 @@ static void answer(const struct write *w, u64 came)
 int main(int argc, char **argv)
 {
     const struct drive_model *model = argc == 3 ? drive_find(argv[1]) : NULL;
-    u64 nslots = argc == 3 ? strtoul(argv[2], NULL, 10) : 0, a, sector;
+    u64 nslots = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+    u64 first, sector; /* of a line: its first number, a place or a time */
     if (model && model->modelled)
         tracks = drive_tracks(model, nslots * SLOT_SECTORS);
     if (!tracks.cyls || !(is_free = calloc(nslots, sizeof *is_free))) {
@@ -82,19 +86,19 @@ int main(int argc, char **argv)
     drive_start(&drive, model);
     char what;
     u32 n;
-    while (scanf(" %c %" SCNu64, &what, &a) == 2) {
+    while (scanf(" %c %" SCNu64, &what, &first) == 2) {
         if (what == '+' || what == '-') {
-            if (a >= nslots)
+            if (first >= nslots)
                 return 1;
-            is_free[a] = what == '+';
+            is_free[first] = what == '+';
         } else if (what == '?') {
             if (scanf("%" SCNu32 " %" SCNu64, &n, &sector) != 2)
                 return 1;
-            answer(&(struct write){a, n}, sector);
+            answer(&(struct write){first, n}, sector);
         } else {
             if (scanf("%" SCNu64 " %" SCNu32, &sector, &n) != 2)
                 return 1;
-            drive_service(&drive, a, sector, n, what == 'W');
+            drive_service(&drive, first, sector, n, what == 'W');
         }
     }
     return 0;
