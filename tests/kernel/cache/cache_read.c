@@ -22,6 +22,8 @@
 
 /* ---- reading ---- */
 
+/* The first read is a command of the disk, with the data in the buffer; the
+ * second one is a hit. */
 TEST(a_block_is_read_once)
 {
     boot("");
@@ -55,6 +57,8 @@ TEST(a_block_has_one_buffer_and_each_disk_its_own_blocks)
     check_commands("R0:10+2 R1:10+2");
 }
 
+/* The disk has 4,096 sectors, so block 2047 is the last. Further blocks give no
+ * buffer, no command and no count. */
 TEST(a_block_off_the_disk_is_not_read)
 {
     boot("");
@@ -114,6 +118,8 @@ TEST(each_use_has_a_higher_number)
     check_eq(buffer_of(5)->block.used, used + 1);
 }
 
+/* A prefetched block is COMING until its command ends. A write under way leaves
+ * its block CACHED. */
 TEST(a_block_is_missing_then_coming_then_cached)
 {
     boot("");
@@ -173,6 +179,8 @@ static void let_go_of_none(void)
     brelse(b);
 }
 
+/* A fifth buffer is a panic, and so is a release of a buffer that nobody
+ * holds. */
 TEST(a_process_holds_four_buffers_at_most)
 {
     boot("");
@@ -228,6 +236,8 @@ static void end_anew(void)
     biodone(ended, 0);
 }
 
+/* While a write is under way its buffer can be neither written nor released;
+ * the end of the write may be reported once. */
 TEST(a_buffer_in_transfer_is_not_transferred_or_let_go_and_ends_once)
 {
     boot("");
@@ -315,6 +325,8 @@ TEST(blocks_are_prefetched_together_and_nobody_waits)
     check_counters("bio.", "hits 1, ahead 3, ahead_used 1");
 }
 
+/* Block 5 is coming, then cached: a prefetch of 5 and 6 starts a read of 6
+ * only, and the next one none. */
 TEST(what_is_cached_or_coming_is_not_prefetched)
 {
     boot("nbuf=64");
@@ -330,6 +342,8 @@ TEST(what_is_cached_or_coming_is_not_prefetched)
                 "completed disk0 10 7 0; completed disk0 12 7 0");
 }
 
+/* The read finds the block COMING: a hit, whose block was used and late. It
+ * starts no second command. */
 TEST(a_prefetched_block_is_late_if_it_is_still_coming)
 {
     boot("nbuf=64");
@@ -369,6 +383,8 @@ TEST(a_prefetched_block_that_is_evicted_unread_was_wasted)
     check_counters("bio.", "misses 16, evictions 1, ahead 1, ahead_wasted 1");
 }
 
+/* Of 64 buffers 16 may hold prefetched blocks that are not used yet. A use
+ * makes room for one. */
 TEST(what_was_not_asked_for_fills_a_quarter_of_the_cache_at_most)
 {
     boot("nbuf=64");
@@ -476,19 +492,14 @@ static void overwrite_and_hold(void *blkno)
     (void)b;
 }
 
+/* All 16 buffers are in transfer, and a process waits for one. A buffer that
+ * becomes free is for that process; only afterwards a prefetch gets one. */
 TEST(nothing_is_prefetched_while_somebody_waits_for_a_buffer)
 {
-    static u64 blocks[16];
     boot("nbuf=16");
-    for (u32 i = 0; i < 4; i++)
-        for (u32 j = 0; j < 4; j++)
-            blocks[4 * i + j] = 100 + 4 * i + j;
-    /* Fifteen are in transfer, one is free when the last waits. */
     rig.idle = nothing_ends;
-    for (u64 i = 0; i < 16; i++) {
-        struct buf *b = getblk(disk0(), blocks[i]);
-        bawrite(b);
-    }
+    for (u64 i = 0; i < 16; i++)
+        bawrite(getblk(disk0(), 100 + i));
     u64 more = 500;
     struct task *t = start(30, overwrite_and_hold, &more);
     check(!has_ended(t));
@@ -564,6 +575,8 @@ TEST(the_first_use_of_what_was_read_ahead_of_it_is_told_to_policies)
     check_counters("bio.", "misses 2, hits 5, ahead 1, ahead_used 1");
 }
 
+/* Block 5 is cached, so a read of it returns at once; 6, asked for beside it,
+ * and 7, to be prefetched, are started. */
 TEST(further_reads_of_a_cached_block_are_started_and_not_waited_for)
 {
     static const u64 asked[] = {6}, ahead[] = {7};
@@ -631,6 +644,8 @@ TEST(a_cached_block_costs_the_caches_lock_once)
     check_at_rest();
 }
 
+/* cached() takes a block's buffer only if the block is CACHED and free. Else it
+ * counts, traces and notes nothing. */
 TEST(of_what_is_not_cached_or_in_use_nothing_is_counted_or_waited_for)
 {
     boot("nbuf=64 update=told");
@@ -655,6 +670,8 @@ TEST(of_what_is_not_cached_or_in_use_nothing_is_counted_or_waited_for)
     check_at_rest();
 }
 
+/* Four processes hold buffers, as many as this cache allows. cached() then
+ * gives none, instead of waiting. */
 TEST(a_cached_block_waits_for_no_other_holder)
 {
     u64 blocks[4] = {0, 1, 2, 3};
@@ -671,6 +688,7 @@ TEST(a_cached_block_waits_for_no_other_holder)
     check_at_rest();
 }
 
+/* Block 5 fails, and 6, asked for beside it, is read all the same. */
 TEST(a_failed_read_beside_others_is_an_error)
 {
     static const u64 asked[] = {6};
@@ -700,6 +718,8 @@ TEST(a_block_of_the_same_call_whose_contents_were_dropped_is_read_again)
 
 /* ---- what the update policy is told of reads ---- */
 
+/* Hits and misses of a file's reads (breada) are noted; those of the kernel's
+ * own reads (bread) are not. */
 TEST(the_update_policy_is_told_of_reads_of_files)
 {
     boot("nbuf=64 update=told");
@@ -729,6 +749,8 @@ TEST(an_update_policy_may_do_without_being_told_of_reads)
 
 /* ---- the state that policies see ---- */
 
+/* Make some blocks of each kind, and expect their numbers in what policies see,
+ * in the counters and in the gauges. */
 TEST(policies_see_the_state_of_the_cache)
 {
     struct cache_state s;
@@ -801,6 +823,8 @@ static void boot_without_memory(void)
     bio_init(1024);
 }
 
+/* nbuf has a range. Each of the four reservations of memory that the cache
+ * needs may fail. */
 TEST(a_cache_that_does_not_fit_stops_the_boot)
 {
     check_panics(boot_small, "from 16 to 4294967296");

@@ -30,6 +30,8 @@ static void boot_small(const char *args)
 
 /* ---- victims ---- */
 
+/* A held, dirty or written buffer cannot be a victim; the release of a clean
+ * one inserts it. */
 TEST(the_replace_policy_has_a_buffer_while_it_is_clean_and_let_go)
 {
     boot_small("replace=told");
@@ -49,6 +51,8 @@ TEST(the_replace_policy_has_a_buffer_while_it_is_clean_and_let_go)
     check_eq(bcache.nevictable, 1);
 }
 
+/* All buffers are in use, so a new block evicts 100, the first that was
+ * inserted. The policy's words of the buffer are cleared for the new block. */
 TEST(a_victim_gives_way_to_a_block_that_is_not_cached)
 {
     boot_small("replace=told");
@@ -90,6 +94,8 @@ static void check_in_use(const char *name)
     check(!strcmp(policy_in_use[POLICY_REPLACE]->name, name));
 }
 
+/* The policy wants 64 bytes for each buffer and keeps that memory over swaps.
+ * When it wants 100, it gets new memory and the old is released. */
 TEST(a_policy_has_memory_for_the_cache_that_there_is_while_it_is_in_use)
 {
     bytes_each = 64;
@@ -189,6 +195,8 @@ static void check_buckets(void)
     check_eq(n, bcache.used);
 }
 
+/* After each of 1,000 random reads the hash table has every cached block
+ * once. */
 TEST(each_buffer_is_in_one_bucket_whatever_was_evicted)
 {
     u64 state = 1;
@@ -202,6 +210,8 @@ TEST(each_buffer_is_in_one_bucket_whatever_was_evicted)
 
 /* ---- blocks that will not be wanted ---- */
 
+/* binval and bunwanted insert the buffer anew as unwanted. A later use makes it
+ * wanted. */
 TEST(a_dropped_or_unwanted_block_is_known_as_such_to_the_policy)
 {
     boot_small("replace=told");
@@ -263,6 +273,9 @@ TEST(a_dropped_block_that_somebody_waits_for_is_wanted_again)
 
 /* ---- swaps ---- */
 
+/* The new policy gets the clean buffers that nobody holds, the first victim
+ * first, with cleared words. Block 102 is inserted when its holder releases
+ * it. */
 TEST(a_new_replace_policy_gets_the_buffers_in_the_old_ones_order)
 {
     boot_small("");
@@ -381,6 +394,8 @@ TEST(a_victim_right_past_the_last_buffer_is_a_fault)
     check_fault(&bcache.bufs[N].block);
 }
 
+/* The policy's order is lost with its fault: the default evicts 100, the first
+ * buffer, though it was used last. */
 TEST(after_a_fault_the_default_has_all_in_the_order_of_buffers)
 {
     boot_full();
@@ -391,14 +406,16 @@ TEST(after_a_fault_the_default_has_all_in_the_order_of_buffers)
     check(!buffer_of(101));
 }
 
-/* A policy that swaps away gives what it has as long as its answers are good.
- */
+/* Return block 102's buffer the first time, and afterwards NULL, which is a
+ * wrong answer. */
 static struct block *first_then_wrong(void)
 {
     static u32 n;
     return n++ ? NULL : &buffer_of(102)->block;
 }
 
+/* The old policy hands over one buffer and then answers wrongly. The new one
+ * gets the other three after it, in the order of buffers. */
 TEST(what_an_old_policy_does_not_give_the_new_one_gets_after)
 {
     boot_small("replace=told");
@@ -444,6 +461,8 @@ static void boot_takes_dirty(void)
     boot_small("replace=told");
 }
 
+/* A dirty block is inserted at once. After a failed write it is removed, until
+ * a write succeeds. */
 TEST(a_policy_that_takes_dirty_blocks_has_them_except_those_that_failed)
 {
     boot_takes_dirty();
@@ -459,6 +478,8 @@ TEST(a_policy_that_takes_dirty_blocks_has_them_except_those_that_failed)
     check_eq(bcache.nevictable, 1);
 }
 
+/* Block 103 is written before its buffer is taken for block 5. Its age at the
+ * write was 400 ns. */
 TEST(a_dirty_victim_is_written_and_the_policy_asked_again)
 {
     boot_takes_dirty();
@@ -532,6 +553,8 @@ TEST(nothing_is_prefetched_in_place_of_a_dirty_victim)
 
 /* ---- no clean buffer is left ---- */
 
+/* All 64 buffers are dirty. A read has the 4 oldest written, and takes one of
+ * them. */
 TEST(a_sixteenth_of_the_cache_is_written_when_no_clean_buffer_is_left)
 {
     boot("nbuf=64 cluster_kb=0");
@@ -577,6 +600,8 @@ static enum write_mode hold_back(const struct write_info *w)
     return w->queued < 2 ? WRITE_ASYNC : WRITE_HELD_BACK;
 }
 
+/* Of the five oldest blocks the policy is asked about all but the first, which
+ * must be written so that there is room. */
 TEST(the_write_policy_can_hold_back_what_makes_room_except_the_first)
 {
     boot_no_clean(5);
@@ -667,6 +692,7 @@ static void boot_bad(u32 bad, u32 times)
         fail_sector(0, 2 * (100 + i), true, times);
 }
 
+/* The write of block 100 fails, and 101 makes room instead. */
 TEST(a_block_whose_write_fails_is_passed_over_for_room)
 {
     boot_bad(1, 1);
@@ -677,9 +703,11 @@ TEST(a_block_whose_write_fails_is_passed_over_for_room)
                            "write_errors 1, evictions 1");
 }
 
+/* All writes fail six times, with growing pauses of 0.1 to 1.6 s. The kernel
+ * tries again, and gives up nothing, for that ends before GIVE_UP_NS. */
 TEST(a_block_that_cannot_be_written_for_a_while_is_not_lost)
 {
-    boot_bad(N, 6); /* 0.1 + 0.2 + ... + 1.6 s */
+    boot_bad(N, 6);
     read_in(5);
     check_console(TRYING(100));
     check_eq(stat_of("bio.lost"), 0);
@@ -691,6 +719,8 @@ TEST(a_block_that_cannot_be_written_for_a_while_is_not_lost)
     check_eq(lost_tell_sync(disk0()), 0);
 }
 
+/* Every write fails for ever: block 100 is lost, which is printed and counted,
+ * and its buffer is free. */
 TEST(when_no_block_can_be_written_the_oldest_is_given_up)
 {
     boot_bad(N, 100);
@@ -729,6 +759,7 @@ TEST(metadata_is_given_up_only_when_no_data_is_left)
     brelse(six);
 }
 
+/* Block 100 is the oldest, but held: 101 is given up. */
 TEST(a_block_that_somebody_has_is_neither_written_nor_given_up_for_room)
 {
     boot_bad(N, 100);
@@ -757,6 +788,8 @@ TEST(a_block_that_was_given_up_is_read_again)
  * lets go of this buffer. */
 static struct buf *kept;
 
+/* Release the buffer `kept` once all the other blocks have been tried in vain;
+ * the rig calls this whenever no lock is held. */
 static void let_go_of_it(void)
 {
     struct buf *b = kept;
@@ -801,6 +834,8 @@ static void read_block(void *blkno)
     brelse(b);
 }
 
+/* Two processes need a buffer. The first one starts a write of one block; the
+ * second one waits for the same write. */
 TEST(who_waits_for_a_buffer_starts_no_writes_while_some_are_under_way)
 {
     u64 blocks[2] = {5, 6};
@@ -839,6 +874,8 @@ static void write_data(u64 blkno)
     check_eq(bwrite_data(getblk(disk0(), blkno), 3, true), 0);
 }
 
+/* Three dirty blocks are allowed. The fourth has the writer start four writes,
+ * a sixteenth of 64 buffers, and wait for one. */
 TEST(a_writer_waits_while_more_is_dirty_than_the_write_policy_allows)
 {
     boot_limited(3);
@@ -848,7 +885,7 @@ TEST(a_writer_waits_while_more_is_dirty_than_the_write_policy_allows)
     check_commands("");
     check_counters("bio.", "misses 3, dirtied 3");
     write_data(3);
-    check_eq(bio_dirty(), 0); /* a sixteenth of 64 was written: four */
+    check_eq(bio_dirty(), 0);
     check_commands("W0:6+2 W0:4+2 W0:2+2 W0:0+2");
     check_eq(bcache.nwriting, 3);
     check_counters("bio.", "misses 4, dirtied 4, written 4, throttled 1");
@@ -892,6 +929,8 @@ TEST(without_a_right_limit_a_writer_does_not_wait)
     end_commands();
 }
 
+/* Two writes are under way, as many as may be dirty: the writer of a third
+ * block waits for one of them. */
 TEST(what_is_being_written_counts_for_the_limit)
 {
     boot_limited(2);
@@ -907,6 +946,8 @@ TEST(what_is_being_written_counts_for_the_limit)
     end_commands();
 }
 
+/* Four blocks are dirty whose writes failed, and two are allowed. The writer
+ * does not wait for ever. */
 TEST(a_writer_goes_on_when_no_block_can_be_written)
 {
     boot_limited(UNLIMITED);

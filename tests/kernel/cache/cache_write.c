@@ -75,6 +75,8 @@ static u64 owned_by(u64 owner)
     return n;
 }
 
+/* owned_by counts the list of a file. A block changes lists with its owner, and
+ * leaves them when it is written. */
 TEST(a_dirty_block_is_on_the_list_of_its_owner_alone)
 {
     boot("nbuf=64");
@@ -144,6 +146,8 @@ TEST(a_buffer_that_is_let_go_clean_gives_its_transfer_back)
     check_at_rest();
 }
 
+/* The data are on the device after bwrite. After bawrite they are in transfer,
+ * and on the device when the command ends. */
 TEST(bwrite_waits_and_bawrite_does_not)
 {
     boot("nbuf=64");
@@ -187,6 +191,8 @@ TEST(a_block_is_held_until_its_write_ends_if_that_is_waited_for)
     check_at_rest();
 }
 
+/* bwrite of a dirty block is counted as the write that was delayed, at an age
+ * of 900 ns. No second write follows. */
 TEST(a_write_at_once_of_a_dirty_block_is_its_delayed_write)
 {
     boot("nbuf=64");
@@ -241,6 +247,8 @@ static void read_five(void *arg)
     note("%u read", myproc()->pid);
 }
 
+/* A reader of block 5 waits until a write of it ends, be the write waited for
+ * or not. */
 TEST(nobody_has_a_buffer_while_it_is_written)
 {
     boot("nbuf=64");
@@ -423,6 +431,8 @@ TEST(a_write_policy_is_checked_after_each_answer_but_not_during_a_scan)
 
 /* ---- failed writes ---- */
 
+/* The block stays dirty since 5000 ns, the oldest of its file, and the next
+ * flush writes it with its neighbour. */
 TEST(a_failed_write_keeps_its_data_and_its_age)
 {
     boot("nbuf=64");
@@ -493,6 +503,8 @@ TEST(the_next_write_of_a_failed_block_that_succeeds_makes_it_clean)
 
 /* ---- binval: blocks whose contents are dropped ---- */
 
+/* binval of a dirty block cancels its delayed write; of a clean block, or one
+ * that is not cached, it counts nothing. */
 TEST(a_dropped_block_is_not_written)
 {
     boot("nbuf=64");

@@ -30,6 +30,9 @@ static struct request *not_now(struct queue *q, u64 now_ns)
     return NULL;
 }
 
+/* A block becomes a candidate (O10) when it becomes dirty. Modified again,
+ * it is only marked. A write of it ends that, and is a request of its own
+ * (W10). */
 TEST(a_dirty_block_is_a_candidate_since_it_is_dirty_until_it_is_written)
 {
     boot_candidates();
@@ -54,6 +57,8 @@ TEST(a_dirty_block_is_a_candidate_since_it_is_dirty_until_it_is_written)
     check_notes("leaves O10; queued W10; next R0 W1 O0; again R0 W1 O0");
 }
 
+/* The scheduler chooses the candidate when it is queried: the block is written,
+ * 700 ns old, for no process. */
 TEST(a_candidate_that_is_taken_up_is_written_for_process_0)
 {
     boot_candidates();
@@ -86,6 +91,8 @@ TEST(to_make_a_block_dirty_has_the_scheduler_asked_whether_to_write_it)
     end_commands();
 }
 
+/* The claim fails while the test holds block 5. At its release it is a
+ * candidate again. */
 TEST(a_candidate_is_not_claimed_while_somebody_has_the_buffer)
 {
     boot_candidates();

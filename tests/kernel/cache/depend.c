@@ -58,6 +58,8 @@ static bool is_pinned(u64 blkno)
     return buffer_of(blkno)->flags & B_PINNED;
 }
 
+/* Block 30 waits for the new blocks 20 and 21. After both are written the
+ * thread writes 30. */
 TEST(what_waits_is_written_by_a_thread_when_all_new_blocks_have_been)
 {
     boot_waiting("nbuf=64 cluster_kb=0");
@@ -78,6 +80,8 @@ TEST(what_waits_is_written_by_a_thread_when_all_new_blocks_have_been)
     check_at_rest();
 }
 
+/* bflush_owner writes file 1's new blocks, depend_settle the metadata that
+ * waited for them. */
 TEST(an_fsync_writes_what_has_waited_and_waits_for_it)
 {
     boot_waiting("nbuf=64 cluster_kb=0");
@@ -113,6 +117,9 @@ static void write_30(void *)
     written = depend_write(bread(disk0(), 30));
 }
 
+/* While process 8 writes block 30, and the drive's cache is flushed, block 22
+ * becomes new for it. Block 30 is written, then gets the pointer to 22 and
+ * waits again. */
 TEST(a_new_block_that_comes_while_what_waits_is_written_is_waited_for)
 {
     rig.can_flush = true;
@@ -135,6 +142,8 @@ TEST(a_new_block_that_comes_while_what_waits_is_written_is_waited_for)
     check_at_rest();
 }
 
+/* A drive that acknowledges writes early must flush (F0) before block 30 is
+ * written, whoever writes it. */
 TEST(a_volatile_cache_is_flushed_between_a_new_block_and_what_waited)
 {
     rig.can_flush = true;
@@ -166,6 +175,8 @@ TEST(what_is_changed_while_it_waits_goes_on_waiting)
     check_eq(((u32 *)on_device(0, 60))[9], 7);
 }
 
+/* Each write of block 20 fails. The flush reports that, and block 30 is written
+ * all the same. */
 TEST(a_new_block_that_cannot_be_written_holds_up_nothing)
 {
     boot_waiting("nbuf=64 cluster_kb=0");
@@ -221,6 +232,8 @@ TEST(if_too_much_waits_for_a_drive_that_cannot_flush_no_hole_is_filled)
     check(!is_pinned(30) && is_pinned(31) && is_pinned(32));
 }
 
+/* Three blocks wait on disk 0. A new block of disk 1 writes nothing, and the
+ * three go on waiting. */
 TEST(another_disk_that_cannot_flush_is_no_hindrance)
 {
     rig.disks = 2;
@@ -235,19 +248,23 @@ TEST(another_disk_that_cannot_flush_is_no_hindrance)
     check_eq(bpinned(disk0()), 3);
 }
 
+/* 4,096 notes of who waits for which block are all there are. The next one has
+ * block 30 written, with its new blocks. */
 TEST(what_waits_for_very_many_blocks_is_written_by_who_comes_next)
 {
     boot("nbuf=64 cluster_kb=0");
     read_in(30);
     forget("commands");
     for (u64 i = 0; i < 4096; i++)
-        point(30, 20 + i % 2); /* 4096 notes; block 30's is one too many */
+        point(30, 20 + i % 2);
     check_commands("");
     point(31, 22);
     check_commands("W0:40+2 W0:42+2 W0:60+2 R0:62+2");
     check(!is_pinned(30) && is_pinned(31));
 }
 
+/* New blocks that were dropped hold up nothing; metadata that was dropped is
+ * not written. */
 TEST(what_was_dropped_waits_no_more_and_is_not_waited_for)
 {
     boot_waiting("nbuf=64 cluster_kb=0");

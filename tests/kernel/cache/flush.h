@@ -23,6 +23,8 @@ static inline void boot_dirty(const char *args)
 /* Expect just these of blocks 10 to 17 to be dirty: "10 12". */
 #define check_dirty(want) check_dirty_at(want, __LINE__)
 
+/* Expect that exactly these of the blocks 10 to 17 are dirty: "10 12". The
+ * macro check_dirty adds the line. */
 static inline void check_dirty_at(const char *want, u32 line)
 {
     char got[64] = "";

@@ -18,10 +18,12 @@
 
 /* ---- bflush_smooth ---- */
 
+/* At 10000 ns, what is 7000 ns old is dirty since 3000 or earlier: three
+ * blocks. A fourth is looked at. */
 TEST(bflush_smooth_writes_what_is_old_enough_and_waits_for_none)
 {
     boot_dirty("");
-    check_eq(bflush_smooth(NULL, 7000), 3); /* up to 3000 */
+    check_eq(bflush_smooth(NULL, 7000), 3);
     check_dirty("13 14 15 16 17");
     check_eq(in_flight(), 3);
     check_commands("W0:20+2 W0:22+2 W0:24+2");
@@ -48,6 +50,7 @@ TEST(bflush_smooth_of_a_disk_passes_the_others_over)
     end_commands();
 }
 
+/* Block 10 is 9000 ns old at 10000 ns; no block is older than that. */
 TEST(an_age_beyond_the_beginning_of_time_is_of_nothing)
 {
     boot_dirty("");
@@ -68,6 +71,8 @@ TEST(what_is_dirty_since_the_first_nanosecond_is_not_older_than_that)
     end_commands();
 }
 
+/* Block 10 fails and stays dirty. A flush tries it again after a pause of
+ * RETRY_NS. */
 TEST(a_block_whose_write_fails_is_tried_once_a_flush)
 {
     boot_dirty("");
@@ -143,6 +148,8 @@ static void boot_holding_back(u64 most)
     forget("notes");
 }
 
+/* Three blocks are due, and the policy lets two go. It is not asked about the
+ * third again, until bflush writes all. */
 TEST(a_write_policy_can_hold_back_what_is_due)
 {
     boot_holding_back(2);
@@ -179,6 +186,8 @@ static void release_all(u64 now_ns)
     flush_all();
 }
 
+/* The policy holds back all eight blocks, and releases them in its call
+ * each_second. */
 TEST(a_write_policy_releases_what_it_holds_back)
 {
     boot_holding_back(0);
@@ -256,6 +265,8 @@ TEST(flush_files_writes_one_files_blocks_and_a_scan_adds_up)
     end_commands();
 }
 
+/* Owner 1 and sharer(1) share a list of dirty blocks. A flush of owner 1's file
+ * leaves the other's block dirty. */
 TEST(flush_files_tells_owners_of_one_list_apart)
 {
     boot("nbuf=64");
@@ -270,6 +281,8 @@ TEST(flush_files_tells_owners_of_one_list_apart)
     end_commands();
 }
 
+/* Blocks 14 and 12, both of file 1, are named. 14 is written first, then the
+ * other blocks of its file, 12 among them. */
 TEST(flush_files_writes_the_rest_of_their_files_too)
 {
     boot_dirty("");
@@ -354,6 +367,8 @@ static u64 in_cache(void)
     return flush_in_cache(2, 4, answer);
 }
 
+/* Shows buffers 2 to 5, which hold blocks 12 to 15. FLUSH_LAST for the clean
+ * block 13 does not end it. */
 TEST(flush_in_cache_shows_buffers_clean_or_dirty_in_their_order)
 {
     boot_dirty(""); /* block 10 + i has buffer i */
@@ -430,6 +445,8 @@ static u64 all_twice(void)
     return n + flush_all();
 }
 
+/* The scan flushes all, twice. The write of block 10 fails and is not tried
+ * again in this scan, nor before its pause ends. */
 TEST(no_block_is_tried_twice_in_one_scan)
 {
     boot_dirty("");

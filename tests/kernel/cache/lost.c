@@ -24,6 +24,8 @@ static int close_of(u64 owner, u64 *told)
     return lost_tell(disk0(), owner, told, false);
 }
 
+/* Two descriptions of file A each report a loss once, by fsync or close. File
+ * B's reports nothing. */
 TEST(each_description_is_told_of_a_loss_once)
 {
     boot("nbuf=64");
@@ -41,6 +43,8 @@ TEST(each_description_is_told_of_a_loss_once)
     check_eq(fsync_of(FILE_A, &a), -EIO);
 }
 
+/* A description that is opened after the loss reports it, too, until an fsync
+ * has. */
 TEST(a_later_description_is_told_until_an_fsync_was_and_not_a_close)
 {
     boot("nbuf=64");
@@ -66,6 +70,8 @@ TEST(sync_is_told_once_for_each_disk)
     check_eq(fsync_of(FILE_A, &a), -EIO);
 }
 
+/* After a loss of metadata each file of that disk reports it once; files of the
+ * other disk do not. */
 TEST(a_loss_of_metadata_concerns_all_files_of_the_disk)
 {
     boot("nbuf=64");
@@ -98,6 +104,8 @@ TEST(more_files_than_are_remembered_are_told_all_the_same)
     check_eq(fsync_of(100, &late), -EIO);
 }
 
+/* There are LOST_FILES rows. When file A's row is taken for another file, what
+ * has been reported is not reported again. */
 TEST(what_all_have_been_told_is_not_told_again_when_a_file_is_forgotten)
 {
     boot("nbuf=64");

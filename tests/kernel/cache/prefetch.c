@@ -37,6 +37,8 @@ static struct readahead read_blocks(u64 block, u64 n)
 
 /* ---- questions ---- */
 
+/* Blocks 3 to 6 are one stream, whose word counts its questions; block 50
+ * begins another. */
 TEST(the_policy_is_asked_with_the_stream_that_the_read_belongs_to)
 {
     boot_prefetch("prefetch=told");
@@ -50,6 +52,8 @@ TEST(the_policy_is_asked_with_the_stream_that_the_read_belongs_to)
                 "ahead 6+1 of 100, next 6, word 2");
 }
 
+/* `times` is 1 unless the policy sets it. Block number i of a request is first
+ * + i % n + i / n * step. */
 TEST(a_request_is_passed_on_and_is_once_unless_the_policy_says)
 {
     boot_prefetch("prefetch=told");
@@ -138,6 +142,8 @@ static void check_good(u64 first, u64 n, i64 step, u64 times)
     check_console("");
 }
 
+/* check_good expects that a request (first, n, step, times) within the file's
+ * 100 blocks is accepted. */
 TEST(a_request_may_be_of_all_of_the_file)
 {
     boot_prefetch("prefetch=told");
@@ -153,6 +159,8 @@ TEST(a_request_may_be_of_all_of_the_file)
     check_good(5, 0, 999999, 999999);
 }
 
+/* Expect that this request is a fault: it is reported, nothing is read ahead,
+ * and the policy `none` takes over. */
 static void check_fault(u64 first, u64 n, i64 step, u64 times)
 {
     boot_prefetch("prefetch=told");
@@ -265,6 +273,8 @@ TEST(streams_begin_anew_after_a_fault)
 
 /* ---- streams ---- */
 
+/* Eight streams begin at 1, 11 to 71, and each goes on. A ninth takes the place
+ * of the one that was used longest ago. */
 TEST(eight_streams_of_a_file_are_told_apart_and_the_oldest_gives_way)
 {
     boot_prefetch("prefetch=told");
@@ -273,8 +283,8 @@ TEST(eight_streams_of_a_file_are_told_apart_and_the_oldest_gives_way)
     for (u64 i = 0; i < 8; i++)
         read_blocks(10 * i + 2, 1);
     forget("notes");
-    read_blocks(2, 1);  /* in the last block again: it goes on */
-    read_blocks(95, 1); /* in place of the one at 11 */
+    read_blocks(2, 1);  /* the last block again: the first stream goes on */
+    read_blocks(95, 1); /* takes the place of the stream at 11 */
     read_blocks(13, 1);
     read_blocks(3, 1);
     check_notes("ahead 2+1 of 100, next 3, word 2; "
@@ -352,6 +362,8 @@ static void boot_adaptive(void)
     check_eq(segments(), 3);
 }
 
+/* Five streams divide the drive's cache into five segments; a sixth within the
+ * second makes six. */
 TEST(a_drive_has_as_many_segments_as_streams_went_on_in_the_last_second)
 {
     boot_adaptive();
@@ -396,6 +408,9 @@ TEST(a_file_that_is_closed_does_not_count)
     check_eq(segments(), 3);
 }
 
+/* Sixteen streams are all that are counted. Ten files are closed, so that a new
+ * stream has a row. A second after their last reads the others no longer count,
+ * and one segment is left. */
 TEST(closing_a_file_frees_the_row_of_each_of_its_streams)
 {
     boot_adaptive();
@@ -412,6 +427,8 @@ TEST(closing_a_file_frees_the_row_of_each_of_its_streams)
     check_eq(segments(), 1);
 }
 
+/* Streams of files 0 to 15 go on at 1 to 16 ms, and file 16's takes the place
+ * of file 0's. */
 TEST(the_oldest_reader_gives_way_to_a_seventeenth)
 {
     boot_adaptive();
@@ -458,6 +475,8 @@ static bool always(const struct stream *s, const struct access *a)
     return true;
 }
 
+/* The policy says of every read that it belongs to the stream. A jump from
+ * block 1 to 60 counts as no sequential stream all the same. */
 TEST(a_stream_that_a_policy_sees_elsewhere_is_not_sequential)
 {
     boot_prefetch("prefetch=told drive=cheetah4lp drive_segments=adaptive");
@@ -481,6 +500,7 @@ TEST(readers_are_counted_for_drives_that_adapt_alone)
     check_eq(segments(), 3);
 }
 
+/* Four streams of disk 0 divide the cache of its drive only. */
 TEST(each_disk_has_readers_of_its_own)
 {
     boot_adaptive();

@@ -29,6 +29,8 @@ static void boot_daemon(const char *args)
     forget("notes");
 }
 
+/* The policy names 5 ms. At that time it is asked once more, and names 9 ms:
+ * there is no scan yet. */
 TEST(the_daemon_asks_when_to_scan_and_scans_then)
 {
     told.next_ns = 5 * MS;
@@ -36,7 +38,6 @@ TEST(the_daemon_asks_when_to_scan_and_scans_then)
     run_to_ns(5 * MS - 1);
     check_notes("");
     told.next_ns = 9 * MS;
-    /* At the time the policy is asked once more, and names a later one. */
     run_to_ns(5 * MS);
     check_notes("next after 0");
     run_to_ns(9 * MS - 1);
@@ -62,6 +63,8 @@ TEST(the_policy_is_told_when_it_last_looked)
     check_counters("updated.", "looks 2");
 }
 
+/* The scan writes three dirty blocks: they are one entry, 3, of the histogram
+ * of bursts. */
 TEST(what_a_look_starts_is_one_burst)
 {
     told_update.update.next_ns = next_after;
@@ -97,6 +100,8 @@ TEST(a_time_in_the_past_means_at_once)
 
 static struct tunable knobs[] = {{"knob", "", 0, 0, 9, "does nothing", 0}, {0}};
 
+/* The policy names no time. The daemon asks again when a tunable of the update
+ * policy is set, and when the policy is swapped. */
 TEST(never_is_until_a_policy_or_one_of_its_tunables_changes)
 {
     told_update.tunables = knobs;
@@ -161,6 +166,8 @@ static void each_second(u64 now_ns)
     note("%lu", flush_oldest(1));
 }
 
+/* The hook each_second runs at 1, 1001, 2001 ms and so on, and writes a block
+ * each time. */
 TEST(a_write_policy_is_called_each_second)
 {
     told_write.write.each_second = each_second;
@@ -195,6 +202,8 @@ TEST(a_write_policy_without_that_hook_has_nobody_woken)
     check_notes("async starts; async stops; second at 10000; 0; next after 0");
 }
 
+/* The update policy names 300 ms, the write policy's next second is at 1001
+ * ms. */
 TEST(the_sooner_of_both_times_wakes_the_daemon)
 {
     told_write.write.each_second = each_second;
@@ -227,6 +236,8 @@ static void swap_update(void *arg)
     note("swapped");
 }
 
+/* The scan sleeps until its write ends. Process 9 swaps the policy meanwhile,
+ * and waits for that end. */
 TEST(a_swap_waits_for_the_end_of_the_scan)
 {
     told.next_ns = 5 * MS;

@@ -43,6 +43,8 @@ TEST(a_failed_write_is_dirty_anew_for_the_update_policy)
     check_notes("dirtied 5; leaves 5; dirtied 5");
 }
 
+/* Blocks 5 to 8 are dirty. Block 7 is on the pending list, as if its write had
+ * failed, and is reported first. */
 TEST(a_new_update_policy_is_told_of_what_is_dirty_pending_and_oldest_first)
 {
     boot_told_update("");
@@ -91,6 +93,9 @@ static void switch_wrongly(void)
     update_switch(&told_update);
 }
 
+/* With check=1, a mistake that the policy finds in its own records is a panic:
+ * when a block becomes dirty, at a swap and after a scan, but not during a
+ * scan. */
 TEST(an_update_policy_is_checked_when_a_block_is_dirty_and_after_its_look)
 {
     boot_told_update("check=1");
@@ -112,6 +117,9 @@ static u64 looks(void)
     return stat_of("updated.looks");
 }
 
+/* The policy names 4: the fourth dirty block causes one scan. Then it names 3,
+ * which is exceeded already: the next dirty block causes one. Without a limit,
+ * or for another policy, none comes. */
 TEST(the_policy_looks_at_once_when_so_many_blocks_are_dirty_as_it_named)
 {
     boot("nbuf=64 update=told");
