@@ -66,6 +66,8 @@ static u32 version_of(u32 program)
     return program == PORTMAP ? 2 : 3;
 }
 
+/* Have the server answer these bytes, and keep its reply for word() and the
+ * like. False: there is no reply. */
 bool rpc_raw(const u8 *bytes, u32 n)
 {
     static struct call call;
@@ -83,6 +85,8 @@ bool rpc_raw(const u8 *bytes, u32 n)
     return ngot;
 }
 
+/* Make a call with the arguments given so far, and check its reply's head.
+ * Returns accept_stat, 0 if the call was accepted. */
 u32 rpc(u32 program, u32 version, u32 procedure)
 {
     u8 body[sizeof arguments];
@@ -153,6 +157,8 @@ void skip(u32 bytes)
     at += bytes;
 }
 
+/* Read bytes of a variable length, whose padding must be 0. Returns the
+ * length. */
 u32 opaque(const u8 **bytes)
 {
     u32 n = word();
@@ -204,6 +210,8 @@ struct attributes post_attributes(void)
     return attributes();
 }
 
+/* Read what a reply says of the file before and after a change. False: nothing
+ * of before, where *size_before becomes 0. */
 bool wcc(u64 *size_before)
 {
     bool before = word();
@@ -284,6 +292,7 @@ u32 make_dir(const struct handle *dir, const char *name, struct handle *h)
     return made(nfs(MKDIR), h);
 }
 
+/* Write to a file. Check how much was written and how stable it is. */
 u32 write_at(const struct handle *h, u64 offset, const void *data, u32 n,
              u32 stable)
 {

@@ -38,6 +38,27 @@ enum procedure_number {
     COMMIT,
 };
 
+/* Statuses of NFS and types of files, with the names of RFC 1813. */
+enum nfs_status {
+    NFS3ERR_PERM = 1,
+    NFS3ERR_NOENT = 2,
+    NFS3ERR_IO = 5,
+    NFS3ERR_EXIST = 17,
+    NFS3ERR_NOTDIR = 20,
+    NFS3ERR_ISDIR = 21,
+    NFS3ERR_INVAL = 22,
+    NFS3ERR_FBIG = 27,
+    NFS3ERR_NAMETOOLONG = 63,
+    NFS3ERR_NOTEMPTY = 66,
+    NFS3ERR_STALE = 70,
+    NFS3ERR_BADHANDLE = 10001,
+    NFS3ERR_NOT_SYNC = 10002,
+    NFS3ERR_NOTSUPP = 10004,
+    NFS3ERR_TOOSMALL = 10005,
+};
+
+enum file_type { NF3REG = 1, NF3DIR = 2, NF3LNK = 5 };
+
 struct handle {
     u32 n;
     u8 bytes[64];

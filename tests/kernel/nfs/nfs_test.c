@@ -9,9 +9,7 @@
  * - A call's arguments are given by arg and its kind; rpc or nfs makes the
  *   call, and word, word64 and so on read the reply (nfs_client.h). rpc returns
  *   RPC's status: 0 accepted, 1 no such program, 2 no such version, 3 no such
- *   procedure, 4 garbage. nfs returns NFS's status, which is mostly an error
- *   number: 2 no such name, 17 it exists, 20 no directory, 22 invalid, 63 name
- *   too long, 70 stale handle, 10001 bad handle, 10005 reply too small.
+ *   procedure, 4 garbage. nfs returns NFS's status, 0 or an NFS3ERR.
  *
  * link: tests/support/native/main.c tests/kernel/nfs/nfs_client.c
  * link: tests/kernel/ext2/ext2_rig.c
@@ -47,6 +45,9 @@ static u32 port_of(u32 program, u32 version, u32 protocol)
     return port;
 }
 
+/* NFS and MOUNT have port 2049 and the port mapper 111, by UDP (17). By TCP
+ * (6), and for another program, there is none. DUMP lists as many rows as there
+ * are programs. */
 TEST(the_port_mapper_knows_what_is_served_by_udp)
 {
     server_begin("");
@@ -108,12 +109,12 @@ TEST(a_directory_of_the_export_can_be_mounted)
     check_eq(find(&d, "e", &other), 0);
     check_eq(other.n, e.n);
     check(!memcmp(other.bytes, e.bytes, e.n));
-    check_eq(mount_status("/m/f"), 20);
-    check_eq(mount_status("/m/none"), 2);
-    check_eq(mount_status("/m/d/../.."), 22);
-    check_eq(mount_status("/"), 2);
-    check_eq(mount_status("/mm"), 2);
-    check_eq(mount_status(""), 2);
+    check_eq(mount_status("/m/f"), NFS3ERR_NOTDIR);
+    check_eq(mount_status("/m/none"), NFS3ERR_NOENT);
+    check_eq(mount_status("/m/d/../.."), NFS3ERR_INVAL);
+    check_eq(mount_status("/"), NFS3ERR_NOENT);
+    check_eq(mount_status("/mm"), NFS3ERR_NOENT);
+    check_eq(mount_status(""), NFS3ERR_NOENT);
     check_eq(rpc(MOUNT, 0, 5), 0); /* EXPORT */
     const u8 *path;
     check_eq(word(), 1);
@@ -146,6 +147,8 @@ static const char *mounted(void)
     return text;
 }
 
+/* A client that mounts a path twice has one row. UMNT ends one mount of a
+ * client, UMNTALL all. Only the last rows are kept. */
 TEST(dump_says_who_has_mounted_what)
 {
     server_begin("mkdir /m/d\n");
@@ -186,12 +189,12 @@ TEST(attributes_are_those_of_the_inode)
     server_begin("write /m/f 5000 1\nmkdir /m/d\nsymlink f /m/s\n"
                  "ln /m/f /m/g\nchmod /m/f 4751\n");
     check_eq(getattr(&root, &a), 0);
-    check_eq(a.type, 2);
+    check_eq(a.type, NF3DIR);
     check_eq(a.fileid, 2);
     check_eq(a.nlink, 3);
     struct handle f = must_find("f"), s = must_find("s");
     check_eq(getattr(&f, &a), 0);
-    check_eq(a.type, 1);
+    check_eq(a.type, NF3REG);
     check_eq(a.mode, 04751);
     check_eq(a.nlink, 2);
     check_eq(a.size, 5000);
@@ -199,7 +202,7 @@ TEST(attributes_are_those_of_the_inode)
     check_eq(a.atime_s, 1000000000);
     check_eq(a.mtime_s, 1100000000);
     check_eq(getattr(&s, &a), 0);
-    check_eq(a.type, 5);
+    check_eq(a.type, NF3LNK);
     server_end();
 }
 
@@ -210,36 +213,38 @@ TEST(a_removed_files_handle_is_stale_also_when_its_inode_is_used_again)
     struct handle old = must_find("f"), new;
     check_eq(getattr(&old, &a), 0);
     check_eq(remove_name_of(&root, "f"), 0);
-    check_eq(getattr(&old, &b), 70);
+    check_eq(getattr(&old, &b), NFS3ERR_STALE);
     check_eq(make_file(&root, "f", &new), 0);
     check_eq(getattr(&new, &b), 0);
     check_eq(a.fileid, b.fileid);
-    check_eq(getattr(&old, &b), 70);
-    check_eq(remove_name_of(&old, "x"), 70);
+    check_eq(getattr(&old, &b), NFS3ERR_STALE);
+    check_eq(remove_name_of(&old, "x"), NFS3ERR_STALE);
     server_end();
 }
 
+/* A handle of another length or disk is bad. One with another generation or
+ * inode number is of a file that is gone. */
 TEST(a_handle_of_something_else_is_bad_or_stale)
 {
     struct attributes a;
     server_begin("");
     struct handle h = root;
     h.n = 8;
-    check_eq(getattr(&h, &a), 10001);
+    check_eq(getattr(&h, &a), NFS3ERR_BADHANDLE);
     h.n = 16;
-    check_eq(getattr(&h, &a), 10001);
+    check_eq(getattr(&h, &a), NFS3ERR_BADHANDLE);
     h = root;
     h.bytes[3] ^= 1; /* another disk */
-    check_eq(getattr(&h, &a), 10001);
+    check_eq(getattr(&h, &a), NFS3ERR_BADHANDLE);
     h = root;
     h.bytes[11] ^= 1; /* another generation */
-    check_eq(getattr(&h, &a), 70);
+    check_eq(getattr(&h, &a), NFS3ERR_STALE);
     static const u32 numbers[] = {0, 1, 3, 8, 10, 128, 129, UINT32_MAX};
     for (u32 i = 0; i < NELEM(numbers); i++) { /* no files' inodes */
         h = root;
         for (u32 j = 0; j < 4; j++)
             h.bytes[4 + j] = numbers[i] >> (24 - 8 * j);
-        check_eq(getattr(&h, &a), 70);
+        check_eq(getattr(&h, &a), NFS3ERR_STALE);
     }
     server_end();
 }
@@ -266,35 +271,32 @@ TEST(names_that_are_none_are_refused_and_change_nothing)
     struct handle h;
     char longest[NAME_BYTES + 2];
     server_begin("create /m/f\nmkdir /m/d\n");
-    static const struct {
-        const char *name;
-        u32 status;
-    } bad[] = {{"", 22}, {"a/b", 22}, {"/", 22}, {"f/", 22}};
+    static const char *const bad[] = {"", "a/b", "/", "f/"};
     for (u32 i = 0; i < NELEM(bad); i++) {
-        check_eq(find(&root, bad[i].name, &h), bad[i].status);
-        check_eq(make_file(&root, bad[i].name, &h), bad[i].status);
-        check_eq(make_dir(&root, bad[i].name, &h), bad[i].status);
-        check_eq(remove_name_of(&root, bad[i].name), bad[i].status);
-        check_eq(rename_to(&root, "f", &root, bad[i].name), bad[i].status);
-        check_eq(rename_to(&root, bad[i].name, &root, "g"), bad[i].status);
+        check_eq(find(&root, bad[i], &h), NFS3ERR_INVAL);
+        check_eq(make_file(&root, bad[i], &h), NFS3ERR_INVAL);
+        check_eq(make_dir(&root, bad[i], &h), NFS3ERR_INVAL);
+        check_eq(remove_name_of(&root, bad[i]), NFS3ERR_INVAL);
+        check_eq(rename_to(&root, "f", &root, bad[i]), NFS3ERR_INVAL);
+        check_eq(rename_to(&root, bad[i], &root, "g"), NFS3ERR_INVAL);
     }
     arg_handle(&root);
     arg_bytes("f\0g", 3); /* a name ends at no 0 */
-    check_eq(nfs(REMOVE), 22);
+    check_eq(nfs(REMOVE), NFS3ERR_INVAL);
     memset(longest, 'x', sizeof longest);
     longest[NAME_BYTES + 1] = 0;
-    check_eq(make_file(&root, longest, &h), 63);
+    check_eq(make_file(&root, longest, &h), NFS3ERR_NAMETOOLONG);
     longest[NAME_BYTES] = 0;
     check_eq(make_file(&root, longest, &h), 0);
     check_eq(find(&root, longest, &h), 0);
-    check_eq(make_file(&root, ".", &h), 17);
-    check_eq(make_dir(&root, "..", &h), 17);
-    check_eq(rename_to(&root, "f", &root, "."), 22);
-    check_eq(rename_to(&root, "..", &root, "g"), 22);
+    check_eq(make_file(&root, ".", &h), NFS3ERR_EXIST);
+    check_eq(make_dir(&root, "..", &h), NFS3ERR_EXIST);
+    check_eq(rename_to(&root, "f", &root, "."), NFS3ERR_INVAL);
+    check_eq(rename_to(&root, "..", &root, "g"), NFS3ERR_INVAL);
     struct handle f = must_find("f");
-    check_eq(find(&f, "x", &h), 20);
-    check_eq(make_file(&f, "x", &h), 20);
-    check_eq(rename_to(&root, "d", &root, "f"), 20);
+    check_eq(find(&f, "x", &h), NFS3ERR_NOTDIR);
+    check_eq(make_file(&f, "x", &h), NFS3ERR_NOTDIR);
+    check_eq(rename_to(&root, "d", &root, "f"), NFS3ERR_NOTDIR);
     server_end();
 }
 
@@ -317,22 +319,24 @@ static u32 create(const char *name, u32 how, u64 verifier, struct handle *h)
     return status;
 }
 
+/* 0 takes the file that is there, 1 refuses it, 2 takes it if it was made with
+ * the same verifier. */
 TEST(create_treats_a_name_that_is_there_as_its_kind_says)
 {
     struct handle f, h;
     server_begin("mkdir /m/d\nsymlink f /m/s\n");
     check_eq(create("f", 0, 0, &f), 0);
-    check_eq(create("f", 1, 0, &h), 17);
+    check_eq(create("f", 1, 0, &h), NFS3ERR_EXIST);
     check_eq(create("f", 0, 0, &h), 0);
     check(!memcmp(f.bytes, h.bytes, f.n));
-    check_eq(create("f", 2, 77, &h), 17);
+    check_eq(create("f", 2, 77, &h), NFS3ERR_EXIST);
     check_eq(create("g", 2, 0x1234500000077UL, &f), 0);
     check_eq(create("g", 2, 0x1234500000077UL, &h), 0);
     check(!memcmp(f.bytes, h.bytes, f.n));
-    check_eq(create("g", 2, 0x1234600000077UL, &h), 17);
-    check_eq(create("g", 2, 0x1234500000078UL, &h), 17);
-    check_eq(create("d", 0, 0, &h), 17);
-    check_eq(create("s", 0, 0, &h), 17); /* a link is not followed */
+    check_eq(create("g", 2, 0x1234600000077UL, &h), NFS3ERR_EXIST);
+    check_eq(create("g", 2, 0x1234500000078UL, &h), NFS3ERR_EXIST);
+    check_eq(create("d", 0, 0, &h), NFS3ERR_EXIST);
+    check_eq(create("s", 0, 0, &h), NFS3ERR_EXIST); /* a link is not followed */
     arg_handle(&root);
     arg_name("f");
     arg(3); /* no kind */
@@ -356,6 +360,8 @@ static void arg_wanted(u32 mode, u32 user, u32 size)
     arg64(0);
 }
 
+/* UINT32_MAX is an attribute that is not given. A mode out of range and a user
+ * are refused. */
 TEST(create_gives_the_attributes_that_are_wanted_or_makes_nothing)
 {
     struct handle f;
@@ -365,8 +371,8 @@ TEST(create_gives_the_attributes_that_are_wanted_or_makes_nothing)
         u32 mode, user, size, status;
     } rows[] = {{0640, UINT32_MAX, 100, 0},
                 {UINT32_MAX, 0, UINT32_MAX, 0},
-                {010000, UINT32_MAX, UINT32_MAX, 22},
-                {UINT32_MAX, 5, UINT32_MAX, 1},
+                {010000, UINT32_MAX, UINT32_MAX, NFS3ERR_INVAL},
+                {UINT32_MAX, 5, UINT32_MAX, NFS3ERR_PERM},
                 {0640, UINT32_MAX, UINT32_MAX - 1, 0}};
     for (u32 i = 0; i < NELEM(rows); i++) {
         char name[] = {'a' + i, 0};
@@ -375,7 +381,7 @@ TEST(create_gives_the_attributes_that_are_wanted_or_makes_nothing)
         arg(1);
         arg_wanted(rows[i].mode, rows[i].user, rows[i].size);
         check_eq(nfs(CREATE), rows[i].status);
-        check_eq(find(&root, name, &f), rows[i].status ? 2 : 0);
+        check_eq(find(&root, name, &f), rows[i].status ? NFS3ERR_NOENT : 0);
     }
     f = must_find("a");
     check_eq(getattr(&f, &a), 0);
@@ -396,6 +402,8 @@ TEST(create_gives_the_attributes_that_are_wanted_or_makes_nothing)
     server_end();
 }
 
+/* Work on names step by step: a handle stays right over a rename, until the
+ * last of its names is removed. */
 TEST(names_are_made_moved_linked_and_removed)
 {
     struct handle d, e, f, h;
@@ -403,14 +411,14 @@ TEST(names_are_made_moved_linked_and_removed)
     u64 size;
     server_begin("");
     check_eq(make_dir(&root, "d", &d), 0);
-    check_eq(make_dir(&root, "d", &e), 17);
+    check_eq(make_dir(&root, "d", &e), NFS3ERR_EXIST);
     check_eq(make_dir(&d, "e", &e), 0);
     check_eq(make_file(&e, "f", &f), 0);
     check_eq(rename_to(&e, "f", &root, "g"), 0);
-    check_eq(find(&e, "f", &h), 2);
+    check_eq(find(&e, "f", &h), NFS3ERR_NOENT);
     h = must_find("g");
     check(!memcmp(f.bytes, h.bytes, f.n)); /* a handle outlives a rename */
-    check_eq(rename_to(&root, "d", &e, "x"), 22);
+    check_eq(rename_to(&root, "d", &e, "x"), NFS3ERR_INVAL);
     arg_handle(&f);
     arg_handle(&d);
     arg_name("hard");
@@ -421,27 +429,27 @@ TEST(names_are_made_moved_linked_and_removed)
     arg_handle(&d);
     arg_handle(&root);
     arg_name("hard");
-    check_eq(nfs(LINK), 1); /* a directory */
+    check_eq(nfs(LINK), NFS3ERR_PERM); /* a directory */
     skip(12);
     check_ended();
     arg_handle(&root);
     arg_name("d");
-    check_eq(nfs(RMDIR), 66);
-    check_eq(remove_name_of(&root, "d"), 21);
+    check_eq(nfs(RMDIR), NFS3ERR_NOTEMPTY);
+    check_eq(remove_name_of(&root, "d"), NFS3ERR_ISDIR);
     check_eq(remove_name_of(&root, "g"), 0);
     check_eq(getattr(&f, &a), 0); /* it has another name */
     check_eq(remove_name_of(&d, "hard"), 0);
-    check_eq(getattr(&f, &a), 70);
+    check_eq(getattr(&f, &a), NFS3ERR_STALE);
     arg_handle(&d);
     arg_name("e");
     check_eq(nfs(RMDIR), 0);
     check(!wcc(&size));
     check_ended();
-    check_eq(getattr(&e, &a), 70);
+    check_eq(getattr(&e, &a), NFS3ERR_STALE);
     arg_handle(&root);
     arg_name("pipe");
     arg(7);
-    check_eq(nfs(MKNOD), 10004);
+    check_eq(nfs(MKNOD), NFS3ERR_NOTSUPP);
     skip(8);
     check_ended();
     server_end();
@@ -460,27 +468,29 @@ TEST(symbolic_links_are_made_and_read)
     s = must_find("s");
     arg_handle(&s);
     check_eq(nfs(READLINK), 0);
-    check_eq(post_attributes().type, 5);
+    check_eq(post_attributes().type, NF3LNK);
     check_eq(opaque(&text), 10);
     check(!memcmp(text, "some/where", 10));
     check_ended();
     arg_handle(&root);
-    check_eq(nfs(READLINK), 22);
+    check_eq(nfs(READLINK), NFS3ERR_INVAL);
     arg_handle(&s);
     arg64(0);
     arg(10);
-    check_eq(nfs(READ), 22);
+    check_eq(nfs(READ), NFS3ERR_INVAL);
     arg_handle(&root);
     arg_name("t");
     arg_nothing_set();
     arg_bytes("a\0b", 3);
-    check_eq(nfs(SYMLINK), 22);
-    check_eq(find(&root, "t", &s), 2);
+    check_eq(nfs(SYMLINK), NFS3ERR_INVAL);
+    check_eq(find(&root, "t", &s), NFS3ERR_NOENT);
     server_end();
 }
 
 /* ---- contents ---- */
 
+/* Write two pieces of 8,192 bytes and, beyond a hole, three bytes. Reads of
+ * 1,000 bytes give them back, zeros in the hole, and nothing past the end. */
 TEST(what_is_written_is_read)
 {
     static u8 data[8192], back[8192];
@@ -504,14 +514,16 @@ TEST(what_is_written_is_read)
     check_eq(read_at(&f, 20000, back, UINT32_MAX), 4);
     check_eq(read_at(&f, 20004, back, 10), 0);
     check_eq(read_at(&f, ~0UL, back, 10), 0);
-    check_eq(read_at(&root, 0, back, 10), (u64)-21);
-    check_eq(write_at(&root, 0, data, 10, 2), 21);
-    check_eq(write_at(&f, ~0UL, data, 10, 2), 27);
-    check_eq(write_at(&f, 1UL << 40, data, 10, 2), 27);
+    check_eq(read_at(&root, 0, back, 10), (u64)-NFS3ERR_ISDIR);
+    check_eq(write_at(&root, 0, data, 10, 2), NFS3ERR_ISDIR);
+    check_eq(write_at(&f, ~0UL, data, 10, 2), NFS3ERR_FBIG);
+    check_eq(write_at(&f, 1UL << 40, data, 10, 2), NFS3ERR_FBIG);
     check_eq(write_at(&f, 5, data, 0, 2), 0);
     server_end();
 }
 
+/* Its reply has the size before, 1000 bytes, and after, 1005. So has that of a
+ * SETATTR. */
 TEST(a_write_tells_the_attributes_before_and_after)
 {
     struct handle f;
@@ -538,6 +550,8 @@ TEST(a_write_tells_the_attributes_before_and_after)
     server_end();
 }
 
+/* One call says 11 bytes and has 10; another one names a stability that is
+ * none. Both change nothing. */
 TEST(a_write_whose_count_exceeds_its_data_is_garbage)
 {
     struct handle f;
@@ -560,6 +574,8 @@ TEST(a_write_whose_count_exceeds_its_data_is_garbage)
     server_end();
 }
 
+/* A guard is the change time that the file must have: with another one nothing
+ * is set. Users cannot be set. */
 TEST(setattr_sets_what_is_wanted_and_heeds_its_guard)
 {
     struct handle f;
@@ -572,7 +588,7 @@ TEST(setattr_sets_what_is_wanted_and_heeds_its_guard)
     arg(1);
     arg(a.ctime_s + 1);
     arg(0);
-    check_eq(nfs(SETATTR), 10002);
+    check_eq(nfs(SETATTR), NFS3ERR_NOT_SYNC);
     skip(8);
     check_ended();
     arg_handle(&f);
@@ -595,11 +611,11 @@ TEST(setattr_sets_what_is_wanted_and_heeds_its_guard)
     arg_handle(&root);
     arg_wanted(UINT32_MAX, UINT32_MAX, 5);
     arg(0);
-    check_eq(nfs(SETATTR), 21);
+    check_eq(nfs(SETATTR), NFS3ERR_ISDIR);
     arg_handle(&f);
     arg_wanted(0700, 7, 5); /* users are not kept: nothing is changed */
     arg(0);
-    check_eq(nfs(SETATTR), 1);
+    check_eq(nfs(SETATTR), NFS3ERR_PERM);
     check_eq(getattr(&f, &b), 0);
     check_eq(b.mode, 0600);
     check_eq(b.size, 1000);
@@ -618,6 +634,8 @@ static u32 may(const struct handle *h)
     return bits;
 }
 
+/* The bits are read 1, look up 2, modify 4, extend 8, delete 16 and execute
+ * 32. */
 TEST(access_allows_what_the_kernel_does)
 {
     server_begin("create /m/f\ncreate /m/x\nchmod /m/f 0\nchmod /m/x 100\n");
@@ -630,6 +648,8 @@ TEST(access_allows_what_the_kernel_does)
 
 /* ---- the file system ---- */
 
+/* FSSTAT has the bytes and inodes, FSINFO the sizes of calls and of a file, in
+ * bytes, and PATHCONF the limits of links and names. */
 TEST(what_the_file_system_has_is_told)
 {
     server_begin("");
@@ -722,6 +742,8 @@ static void make_names(void)
     server_begin("many /m 120 n\n");
 }
 
+/* Read a directory with answers of 300 to 10,000 bytes: each name comes once.
+ * An answer that holds no entry is too small. */
 TEST(a_directory_is_listed_once_whatever_the_answers_size)
 {
     u32 seen[NAMES];
@@ -734,9 +756,9 @@ TEST(a_directory_is_listed_once_whatever_the_answers_size)
         }
     check(read_names(seen, 400, false, false) > 10);
     check_eq(read_names(seen, 8192, false, false), 1);
-    check_eq(read_names(seen, 100, false, false), -10005);
-    check_eq(read_names(seen, 130, true, false), -10005);
-    check_eq(read_names(seen, 0, false, false), -10005);
+    check_eq(read_names(seen, 100, false, false), -NFS3ERR_TOOSMALL);
+    check_eq(read_names(seen, 130, true, false), -NFS3ERR_TOOSMALL);
+    check_eq(read_names(seen, 0, false, false), -NFS3ERR_TOOSMALL);
     server_end();
 }
 
@@ -773,7 +795,7 @@ TEST(a_cookie_of_any_number_is_accepted)
     arg64(0);
     arg64(0);
     arg(8192);
-    check_eq(nfs(READDIR), 20);
+    check_eq(nfs(READDIR), NFS3ERR_NOTDIR);
     server_end();
 }
 
@@ -789,6 +811,8 @@ static u32 again(void)
     return word();
 }
 
+/* again() sends the last call's bytes once more. It gets the first answer,
+ * unless client, port, xid or contents differ. */
 TEST(a_repeated_call_is_done_once_and_answered_alike)
 {
     struct handle f;
@@ -797,22 +821,24 @@ TEST(a_repeated_call_is_done_once_and_answered_alike)
     check_eq(remove_name_of(&root, "f"), 0);
     check_eq(again(), 0);
     check_eq(stat_of("nfs.repeated"), repeated + 1);
-    check_eq(remove_name_of(&root, "f"), 2); /* another xid */
-    check_eq(again(), 2);
+    check_eq(remove_name_of(&root, "f"), NFS3ERR_NOENT); /* another xid */
+    check_eq(again(), NFS3ERR_NOENT);
     check_eq(make_file(&root, "g", &f), 0);
     check_eq(again(), 0);
     check_eq(word(), 1);
     struct handle h = reply_handle();
     check(!memcmp(h.bytes, f.bytes, f.n));
     client_port++; /* another client, by chance with this xid */
-    check_eq(again(), 17);
+    check_eq(again(), NFS3ERR_EXIST);
     client_host++;
-    check_eq(again(), 17);
+    check_eq(again(), NFS3ERR_EXIST);
     client_keeps_xid = true; /* the same xid, but another call */
     check_eq(make_file(&root, "i", &f), 0);
     server_end();
 }
 
+/* Remove /f, and make 255 other calls: the first one, repeated, gets its
+ * answer, 0. After one call more it is done anew, and finds no such name. */
 TEST(the_last_256_answers_are_remembered)
 {
     u32 n;
@@ -823,12 +849,12 @@ TEST(the_last_256_answers_are_remembered)
     u8 *kept = malloc(n);
     memcpy(kept, bytes, n);
     for (u32 i = 0; i < 255; i++)
-        check_eq(remove_name_of(&root, "x"), 2);
+        check_eq(remove_name_of(&root, "x"), NFS3ERR_NOENT);
     check(rpc_raw(kept, n));
     check_eq(word(), first);
     skip(5 * 4);
     check_eq(word(), 0);
-    check_eq(remove_name_of(&root, "x"), 2);
+    check_eq(remove_name_of(&root, "x"), NFS3ERR_NOENT);
     check(rpc_raw(kept, n)); /* it is done anew: not there */
     skip(6 * 4);
     check_eq(word(), 2);
@@ -836,6 +862,8 @@ TEST(the_last_256_answers_are_remembered)
     server_end();
 }
 
+/* The test begins to serve a call itself (`sum` is the hash of its bytes). The
+ * call repeated gets no answer until replies_end; then it gets 28 bytes. */
 TEST(a_call_that_comes_again_while_it_is_served_gets_no_answer)
 {
     static struct call c;
@@ -966,6 +994,7 @@ static u32 damage(u8 *bytes, u32 n, u64 *seed)
     return n;
 }
 
+/* Make 60,000 calls, each with random damage; the server goes on. */
 TEST(damaged_calls_of_every_kind_harm_nothing)
 {
     u32 n, answered = 0;
@@ -1023,12 +1052,14 @@ TEST(a_call_cut_anywhere_is_dropped_or_garbage_and_changes_nothing)
             check_eq(word(), 4);
         }
         check_eq(stat_of("nfs.damaged"), damaged + 1);
-        check_eq(find(&root, "hard", &h), 2);
+        check_eq(find(&root, "hard", &h), NFS3ERR_NOENT);
     }
     free(bytes);
     server_end();
 }
 
+/* A reply gets no answer; a wrong version of RPC and unknown credentials get
+ * the refusals that RFC 1831 describes. */
 TEST(a_call_that_is_none_and_credentials_of_other_kinds_are_refused)
 {
     u8 head[44] = {0, 0, 0, 9, 0, 0, 0, 1}; /* a reply */
@@ -1149,6 +1180,8 @@ static void names_outlive_a_power_cut(enum shim_order order)
     server_end();
 }
 
+/* is_in_use tells what the platters have of an inode after a cut now. REMOVE,
+ * RENAME over a file, and RMDIR are there when they are answered. */
 TEST(a_removed_file_is_gone_after_a_power_cut)
 {
     struct handle f, g, h;
@@ -1188,6 +1221,8 @@ TEST(names_that_have_been_answered_outlive_it_where_metadata_is_delayed)
     names_outlive_a_power_cut(ORDERS_NONE);
 }
 
+/* contents_of is a file after a power cut now. Stability 2 and 1 are on the
+ * platters at once, 0 when a COMMIT is answered. */
 TEST(a_stable_write_outlives_a_power_cut_and_an_unstable_one_after_commit)
 {
     struct handle f;
@@ -1222,13 +1257,15 @@ TEST(a_commit_that_fails_says_so)
     arg_handle(&f);
     arg64(0);
     arg(0);
-    check_eq(nfs(COMMIT), 5);
+    check_eq(nfs(COMMIT), NFS3ERR_IO);
     skip(8);
     check_ended();
     shim_fail(FAULT_WRITE, rig_disk, 0, false);
     server_end();
 }
 
+/* A client compares verifiers to know whether the server lost unstable writes.
+ * A second export of the same server keeps it. */
 TEST(the_verifier_changes_with_each_start)
 {
     server_begin("");
@@ -1258,6 +1295,8 @@ TEST(one_directory_is_served)
 
 /* ---- an export below the root of its file system ---- */
 
+/* /m/d is exported: ".." in it, by LOOKUP and in the list of READDIRPLUS, is
+ * /m/d itself. */
 TEST(an_export_below_its_file_systems_root_has_no_way_up_either)
 {
     struct handle up, e;
@@ -1266,7 +1305,7 @@ TEST(an_export_below_its_file_systems_root_has_no_way_up_either)
     export_end();
     check_eq(export_begin("/m/d"), 0);
     root = mount_path("/m/d");
-    check_eq(mount_status("/m"), 2);
+    check_eq(mount_status("/m"), NFS3ERR_NOENT);
     check_eq(find(&root, "..", &up), 0);
     check(!memcmp(up.bytes, root.bytes, root.n));
     check_eq(find(&root, "e", &e), 0);
@@ -1295,6 +1334,7 @@ TEST(an_export_below_its_file_systems_root_has_no_way_up_either)
     server_end();
 }
 
+/* The wanted size, 2^50 bytes, is too large for any file. */
 TEST(a_create_that_cannot_have_its_size_makes_nothing)
 {
     struct handle h;
@@ -1307,11 +1347,12 @@ TEST(a_create_that_cannot_have_its_size_makes_nothing)
     arg(1);
     arg64(1UL << 50);
     arg64(0);
-    check_eq(nfs(CREATE), 27);
-    check_eq(find(&root, "f", &h), 2);
+    check_eq(nfs(CREATE), NFS3ERR_FBIG);
+    check_eq(find(&root, "f", &h), NFS3ERR_NOENT);
     server_end();
 }
 
+/* A credential has 400 bytes at most, a handle 64. */
 TEST(what_is_longer_than_it_may_be_is_refused_though_it_is_there)
 {
     u8 call[40 + 404] = {0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3,
@@ -1323,13 +1364,15 @@ TEST(what_is_longer_than_it_may_be_is_refused_though_it_is_there)
     check(!rpc_raw(call, 40 + 404));
     u8 handle[68] = {0};
     arg_bytes(handle, 64);
-    check_eq(nfs(GETATTR), 10001);
+    check_eq(nfs(GETATTR), NFS3ERR_BADHANDLE);
     arg_bytes(handle, 68);
     check_eq(rpc(NFS, 0, GETATTR), 4);
-    check_eq(find(&root, "x", &h), 2);
+    check_eq(find(&root, "x", &h), NFS3ERR_NOENT);
     server_end();
 }
 
+/* A call is being served while 600 others come and go; a repetition of it is
+ * still known. */
 TEST(a_call_that_is_served_long_keeps_its_row)
 {
     static struct call c;
@@ -1337,7 +1380,7 @@ TEST(a_call_that_is_served_long_keeps_its_row)
     c = (struct call){.xid = 5, .sum = 7, .from = {1, 2}};
     check_eq(replies_begin(&c), REPEATED_NOT);
     for (u32 i = 0; i < 600; i++)
-        check_eq(remove_name_of(&root, "x"), 2);
+        check_eq(remove_name_of(&root, "x"), NFS3ERR_NOENT);
     check_eq(replies_begin(&c), REPEATED_NOW);
     c.out.at = c.reply + 28;
     replies_end(&c);
