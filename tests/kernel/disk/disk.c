@@ -21,6 +21,8 @@
 
 /* ---- ends ---- */
 
+/* Three requests of two disks, at known times: expect them in counters,
+ * histograms (response from arrival, service from dispatch) and trace. */
 TEST(a_request_is_counted_timed_and_traced)
 {
     rig.depth = 1;
@@ -49,6 +51,8 @@ TEST(a_request_is_counted_timed_and_traced)
                 "completed disk0 8 7 0");
 }
 
+/* One command goes at once; each further request finds 0, 1 and 2 requests
+ * waiting. */
 TEST(a_new_request_finds_so_many_queued)
 {
     rig.depth = 1;
@@ -120,6 +124,8 @@ TEST(a_command_of_one_request_that_fails_fails_it)
                 "completed disk0 100 7 90; failed disk0 100 7 2");
 }
 
+/* Three writes go as one command, which fails. Each is tried alone, and one
+ * fails again. */
 TEST(a_bad_sector_fails_only_its_request_of_a_command)
 {
     boot_disks("");
@@ -156,6 +162,8 @@ TEST(the_parts_of_a_failed_command_are_tried_alone)
     check_commands("R0:100+2");
 }
 
+/* Two reads are tried alone after their command failed. Submitted again, they
+ * are one command. */
 TEST(a_request_submitted_anew_may_join_again)
 {
     boot_disks("");
@@ -248,6 +256,8 @@ TEST(a_transfer_waits_for_its_last_piece)
 
 /* ---- barriers ---- */
 
+/* A flush is a command of its own (F1). With nothing written since the last one
+ * none is sent. */
 TEST(a_barrier_flushes_the_device_and_waits)
 {
     rig.can_flush = true;
@@ -288,6 +298,8 @@ TEST(only_a_volatile_cache_is_flushed_for_order)
     check_commands("F0");
 }
 
+/* The model of `fixed` has no volatile cache, so a flush of the device takes no
+ * virtual time. */
 TEST(a_barrier_under_a_model_takes_no_time)
 {
     rig.can_flush = true;
@@ -313,6 +325,8 @@ static void barrier_without_room(void)
     disk_flush(disk_get(0));
 }
 
+/* The device holds two commands, and both places are taken: the flush goes when
+ * one command has ended. */
 TEST(a_barrier_waits_for_a_place_in_the_ring)
 {
     int done = 1, flushed = 1;

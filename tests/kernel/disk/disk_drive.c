@@ -23,6 +23,8 @@ static u64 done_ns(struct drive *copy, u64 at_ns, u64 sector, u32 n, bool write)
     return drive_service(copy, at_ns, sector, n, write);
 }
 
+/* Each command takes 10 ms, and its data move at the end, not before.
+ * (Histograms have the least time of a bucket.) */
 TEST(data_move_when_the_model_says_that_the_command_is_done)
 {
     boot_disks("drive=fixed");
@@ -50,6 +52,8 @@ static void order(void *end_ns)
     *(u64 *)end_ns = clock_now_ns;
 }
 
+/* A write is done at here_ns and on the platters at durable_ns, as a copy of
+ * the drive says. The barrier ends at the latter. */
 TEST(a_barrier_waits_until_a_volatile_cache_is_on_the_platters)
 {
     rig.can_flush = true;
@@ -117,6 +121,8 @@ TEST(a_command_takes_as_long_as_all_its_requests_together)
 
 /* ---- which of those it holds the drive takes up ---- */
 
+/* The drive has four commands, at sectors 0, 3800, 2000 and 40. It takes up the
+ * one that would be done first. */
 TEST(a_drive_takes_up_what_it_has_done_first)
 {
     rig.sectors = 4000;
@@ -226,6 +232,8 @@ static void check_approach(struct disk *d, u64 start_ns,
     check_eq(got.begin_ns, want.begin_ns);
 }
 
+/* check_approach compares the answer with a copy of the drive that serves the
+ * request at that time: now, later, and after other commands. */
 TEST(an_approach_is_from_where_the_drive_will_be)
 {
     static const struct request near = {.sector = 24, .nsectors = 8},
@@ -324,6 +332,8 @@ TEST(a_misjudged_drive_is_known_as_badly_as_was_asked_for)
     check(behind > 100 && behind < 200);
 }
 
+/* A scheduler is shown approaches that are wrong by up to 10 % of the arm's way
+ * and of a rotation. The drive itself is not wrong. */
 TEST(an_error_is_the_same_until_the_next_command_and_the_drives_work_is_right)
 {
     static const struct request r = {.sector = 2000, .nsectors = 8},
@@ -448,6 +458,8 @@ TEST(an_adaptive_cache_has_as_many_segments_as_there_are_streams)
     check_counters("disk.", "mode_selects 2");
 }
 
+/* Five streams need five segments. The number falls only when fewer have been
+ * needed for a whole second. */
 TEST(segments_are_kept_for_a_second_after_they_were_needed)
 {
     boot_disks("drive=cheetah4lp drive_segments=adaptive");

@@ -92,6 +92,7 @@ TEST(as_many_commands_go_as_the_drive_takes)
     check_commands("R0:400+2");
 }
 
+/* The disk is plugged twice, so one unplug dispatches nothing. */
 TEST(a_plugged_disk_dispatches_when_the_last_plug_is_out)
 {
     struct disk *d = boot_slow("sched=told");
@@ -126,6 +127,8 @@ TEST(the_device_is_told_once_of_what_goes_together)
     check_eq(rig.kicks, 1);
 }
 
+/* Four neighbours go as one command of sectors 200 to 209, and the head is
+ * behind its last sector. */
 TEST(the_head_is_where_the_last_command_ended)
 {
     struct disk *d = boot_slow("sched=told");
@@ -140,6 +143,8 @@ TEST(the_head_is_where_the_last_command_ended)
 
 /* ---- swaps ---- */
 
+/* Reads come first, then writes. The scheduler's words of the queue are
+ * cleared, and its candidates stay. */
 TEST(a_new_scheduler_is_told_once_of_each_queued_request_oldest_first)
 {
     struct disk *d = boot_slow("sched=clook");
@@ -281,6 +286,7 @@ static struct request *not_queued(struct queue *q, u64 now_ns)
     return &elsewhere;
 }
 
+/* The answer is reported, and C-LOOK goes on with what is queued. */
 TEST(a_request_that_is_not_queued_is_a_fault_and_the_default_goes_on)
 {
     boot_slow("sched=told");
@@ -403,6 +409,8 @@ static void swaps_beside(const struct policy *to)
     policy_in_use[POLICY_SCHED] = to;
 }
 
+/* Another processor swaps the scheduler while it answers. Its answer is
+ * dropped, and the new scheduler is asked. */
 TEST(a_wrong_answer_of_a_scheduler_that_is_no_more_in_use_is_no_fault)
 {
     struct disk *d = boot_slow("sched=clook");
@@ -484,6 +492,8 @@ static void queue_together(const char *requests)
     disk_unplug(d);
 }
 
+/* The scheduler chooses sector 100. What follows it (102) and precedes it (98)
+ * joins; 108 and 94 do not touch these. */
 TEST(queued_neighbours_go_as_one_command_after_and_before)
 {
     boot_slow("sched=told");
@@ -557,6 +567,8 @@ static void end_unnoted(struct io *io, int error)
     check_eq(error, 0);
 }
 
+/* In real time writes gather for a moment, to be merged. Two writes and a read
+ * go at once, and so does a write for which somebody waits. */
 TEST(no_read_and_no_write_that_is_waited_for_gathers)
 {
     static struct io io = {.request = {.sector = 300,
@@ -690,6 +702,8 @@ TEST(after_a_candidate_that_cannot_be_claimed_another_goes)
     check_commands("W0:200+2");
 }
 
+/* Of five candidates the chosen one takes along those that follow it: 100, 102
+ * and 104 go as one command. */
 TEST(candidates_join_the_chosen_one_if_the_scheduler_joins_them)
 {
     told_sched.sched.joins_candidates = true;
@@ -741,6 +755,8 @@ static bool claim_and_submit(struct io *io, const struct disk *d)
     return true;
 }
 
+/* The claim submits a read, which takes the drive's one place. The candidate is
+ * queued as a write. */
 TEST(a_candidate_waits_as_a_write_if_the_drive_was_filled_while_it_was_claimed)
 {
     boot_candidates();
@@ -766,6 +782,7 @@ TEST(a_reserved_candidate_is_queued_as_new)
 
 /* ---- asking again ---- */
 
+/* It names 3 ms, is asked then, and names 4 ms. */
 TEST(a_scheduler_that_lets_requests_wait_is_asked_again_when_it_says)
 {
     struct disk *d = boot_slow("sched=told");
@@ -805,6 +822,8 @@ TEST(a_new_request_has_the_scheduler_asked_before_and_its_new_time_counts)
     check_notes("");
 }
 
+/* The question "again" comes only when the scheduler chose nothing and nothing
+ * else will wake the disk. */
 TEST(no_scheduler_is_asked_again_while_a_command_is_in_flight_or_a_plug_is_in)
 {
     rig.depth = 2;

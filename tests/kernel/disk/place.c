@@ -20,7 +20,7 @@ static u64 shifted(const struct queue *q, const struct request *r, u64 now_ns)
     return r->sector + 200;
 }
 
-/* Behind the head, wherever that is: as eager writing does. */
+/* Place writes 50 sectors behind the head, and leave reads where they are. */
 static u64 behind_head(const struct queue *q, const struct request *r,
                        u64 now_ns)
 {
@@ -42,6 +42,8 @@ static void boot_placed(const char *args,
     disk0()->queue.head_sector = 0;
 }
 
+/* The policy moves everything 200 sectors on: sector 10 is at 210, and the last
+ * one that fits is 3894. */
 TEST(a_block_is_read_and_written_where_it_is_placed)
 {
     boot_placed("nbuf=64 place=told", shifted);
@@ -85,6 +87,7 @@ TEST(a_dirty_block_is_placed_when_it_is_written_and_not_as_a_candidate)
     check_eq(disk0()->queue.head_sector, 52);
 }
 
+/* Three neighbours are neighbours where they are placed, too: one command. */
 TEST(each_neighbour_is_asked_for_once_and_merged_where_it_is_next)
 {
     boot_placed("place=told", shifted);
@@ -107,6 +110,8 @@ static u64 mirrored(const struct queue *q, const struct request *r, u64 now_ns)
     return 1000 - r->sector;
 }
 
+/* The policy mirrors the order of sectors, so a request's next one lies before
+ * it. None is merged. */
 TEST(a_neighbour_that_goes_elsewhere_is_not_merged_and_is_asked_for_again)
 {
     boot_placed("place=told", mirrored);
@@ -161,6 +166,8 @@ TEST(the_drive_model_goes_to_the_physical_sector)
     check_eq(disk0()->drive_timer.when_ns, want_ns);
 }
 
+/* The approach to a request that is placed 200 sectors on is that of a raw
+ * request 200 sectors on, which is not placed. */
 TEST(an_approach_is_to_the_physical_sectors)
 {
     boot_placed("drive=rz58 place=told", shifted);

@@ -313,6 +313,8 @@ static void all_is_free(void)
 
 /* ---- fragments ---- */
 
+/* The last four bytes come first, then the first eight, and the head of UDP
+ * last. */
 TEST(fragments_in_any_order_are_one_datagram)
 {
     u8 data[64];
@@ -328,6 +330,8 @@ TEST(fragments_in_any_order_are_one_datagram)
     all_is_free();
 }
 
+/* The first eight bytes come twice, of value 1 and then of value 2: the
+ * datagram has 1. */
 TEST(of_bytes_that_come_twice_the_first_count)
 {
     u8 data[64];
@@ -404,6 +408,8 @@ static u32 make_udp(struct packet *p, const char *text)
     return sizeof p->ip + bytes;
 }
 
+/* Flip each bit of a datagram in turn: every one is noticed, by a checksum or
+ * because the packet makes no sense. */
 TEST(a_packet_with_one_wrong_bit_is_damaged)
 {
     struct packet p;
@@ -439,6 +445,8 @@ TEST(a_packet_that_is_cut_short_is_damaged)
     all_is_free();
 }
 
+/* Of the first byte's 256 values, which have the version and the head's words,
+ * only 0x45 is right. */
 TEST(heads_of_ip_that_are_wrong_are_damaged)
 {
     struct packet p;
@@ -454,6 +462,8 @@ TEST(heads_of_ip_that_are_wrong_are_damaged)
     all_is_free();
 }
 
+/* The packet has 16 bytes of UDP. A length of 8 to 16 is possible; then no
+ * socket has that port. */
 TEST(lengths_of_udp_that_are_wrong_are_damaged)
 {
     struct packet p;
@@ -470,6 +480,7 @@ TEST(lengths_of_udp_that_are_wrong_are_damaged)
     all_is_free();
 }
 
+/* An open socket waits for the answer of an echo. Only ICMP brings one. */
 TEST(other_protocols_reach_no_socket)
 {
     struct packet p;
@@ -522,6 +533,9 @@ static struct arp_packet ask(u32 from)
         {2},      net32(from),    {0},       net32(SELF)};
 }
 
+/* Damage each fixed byte, cut the packet short at each length, and let it come
+ * from impossible addresses: nothing is answered, and no address is known
+ * afterwards. */
 TEST(nonsense_of_arp_is_damaged_and_not_learned)
 {
     boot();
@@ -547,6 +561,8 @@ TEST(nonsense_of_arp_is_damaged_and_not_learned)
     check_eq(nsent, 3);
 }
 
+/* A thousand hosts ask. All are answered, and the addresses of the last 16 are
+ * known. */
 TEST(a_flood_of_arp_takes_bounded_memory_and_keeps_the_latest)
 {
     boot();
@@ -577,6 +593,8 @@ static void echo_comes(u32 from, u32 to)
     ip_comes(&p);
 }
 
+/* Requests that come from no single host are damaged, and one to all hosts is
+ * not answered. */
 TEST(an_echo_goes_to_one_host_or_to_none)
 {
     boot();
@@ -599,6 +617,8 @@ TEST(an_echo_goes_to_one_host_or_to_none)
 
 /* ---- what the trace has ---- */
 
+/* A datagram of 3,000 bytes is sent as three frames. Its event has the first 8
+ * bytes, each frame's has the length and the time of arrival. */
 TEST(the_trace_has_datagrams_by_their_first_bytes_and_frames_by_their_arrival)
 {
     char data[3000] = "an xid, and more";

@@ -187,7 +187,7 @@ static struct writing begin_write(u32 block)
     return (struct writing){block, slot};
 }
 
-static u64 before_due; /* pieces written to make another one possible */
+static u64 before_due; /* pieces that had to be written before another one */
 
 /* Another write, which begins while a sector of the map is under way. */
 static struct writing other;
@@ -402,6 +402,8 @@ TEST(no_write_is_lost_of_which_a_summary_tells)
     check(owed_pieces > 50);
 }
 
+/* Write each block of a disk of 120 places, then 100 random ones: one place
+ * stays free for the next write. */
 TEST(a_full_disk_can_be_written_for_ever)
 {
     for (choice = ANY; choice < CHOICES; choice++) {
@@ -415,6 +417,8 @@ TEST(a_full_disk_can_be_written_for_ever)
     }
 }
 
+/* Write one to four neighbours at a time, as many as one piece of the map tells
+ * of. */
 TEST(blocks_of_one_piece_are_acknowledged_together)
 {
     choice = ANY;
@@ -429,7 +433,8 @@ TEST(blocks_of_one_piece_are_acknowledged_together)
     restart(true);
 }
 
-/* The piece with most children, but for the root, is the hardest to write. */
+/* Return the piece with the most children, except the root: it is the hardest
+ * one to write. */
 static u32 fullest(void)
 {
     u32 best = below(log_.npieces);
@@ -440,6 +445,8 @@ static u32 fullest(void)
     return best;
 }
 
+/* Write blocks of random pieces, half of them of the piece with the most
+ * children: that piece can only be written after other ones. */
 TEST(a_piece_has_no_more_children_than_a_sector_has_pointers)
 {
     choice = ANY;
@@ -466,6 +473,7 @@ TEST(a_block_never_written_has_no_place)
     check_eq(log_.map[2], 0);
 }
 
+/* Of 50 places, those of a block, of a piece and of the label are in use. */
 TEST(a_place_in_use_or_off_the_disk_is_not_taken)
 {
     make_log(50, 9);
@@ -479,6 +487,8 @@ TEST(a_place_in_use_or_off_the_disk_is_not_taken)
     check(!logical_seal(&log_, log_.map[3]));
 }
 
+/* 48 of 50 places can be taken for data. The last one can only be taken for a
+ * piece of the map. */
 TEST(the_last_free_place_is_kept_for_the_map)
 {
     make_log(50, 10);
@@ -523,6 +533,8 @@ static const char *why_not(void)
     return recover(&found, memory_found, &scanned);
 }
 
+/* Damage each byte of the tail in turn. The disk is scanned, and found as it
+ * was. */
 TEST(a_tail_that_is_wrong_makes_recovery_scan)
 {
     bool scanned;
@@ -558,6 +570,8 @@ TEST(a_damaged_root_is_told_if_there_is_a_tail)
     check(why_not() == NULL);
 }
 
+/* Without a tail, a sector that cannot be read may have been the newest piece,
+ * so the disk is refused. With a tail it is not. */
 TEST(a_place_that_cannot_be_read_may_be_the_root)
 {
     choice = ANY;
@@ -571,6 +585,8 @@ TEST(a_place_that_cannot_be_read_may_be_the_root)
     check(why_not() == NULL);
 }
 
+/* Damage each piece below the root, or make it unreadable: the disk is refused
+ * each time. */
 TEST(a_damaged_map_is_told_and_not_guessed)
 {
     choice = ANY;
@@ -618,6 +634,7 @@ TEST(a_lost_write_of_the_map_is_damage)
     check(why_not() == NULL);
 }
 
+/* A piece is written that says that block 2 is where block 1 is. */
 TEST(a_map_with_two_blocks_in_one_place_is_damaged)
 {
     make_log(60, 14);
@@ -640,6 +657,7 @@ TEST(a_place_off_the_disk_in_the_map_is_damage)
     check(why_not() != NULL);
 }
 
+/* A wrong bit in any byte of the label is noticed. */
 TEST(a_label_that_is_wrong_is_told)
 {
     make_log(60, 16);
@@ -670,6 +688,8 @@ TEST(a_copy_of_a_sector_of_the_map_is_data)
     same_as_found();
 }
 
+/* forge writes a root with a right checksum. Its pointers name a piece or a
+ * place that does not exist, or one piece several times. */
 TEST(pointers_that_cannot_be_are_damage)
 {
     choice = ANY;

@@ -168,6 +168,8 @@ static void cut(void)
     cuts++;
 }
 
+/* Write random blocks to random places, some of which fail, and check a power
+ * cut at the end of most commands. */
 TEST(no_acknowledged_write_is_lost_at_the_end_of_any_command)
 {
     boot_logged("drive=fixed place=told");
@@ -192,6 +194,8 @@ TEST(no_acknowledged_write_is_lost_at_the_end_of_any_command)
 
 /* ---- the order of commands ---- */
 
+/* Data go to place 7 (sector 56), the map to the next place (sector 64).
+ * Written again, the block goes to place 20, and its old places are free. */
 TEST(a_write_is_done_when_the_map_tells_of_it)
 {
     boot_logged("drive=fixed place=told");
@@ -213,6 +217,8 @@ TEST(a_write_is_done_when_the_map_tells_of_it)
     check_commands("R0:160+8");
 }
 
+/* Blocks 4 to 6 go to places 9 to 11 as one command, with one sector of the
+ * map. */
 TEST(one_sector_of_the_map_tells_of_all_writes_that_went_in_one_command)
 {
     boot_logged("drive=fixed place=told");
@@ -241,6 +247,8 @@ TEST(a_block_that_was_never_written_is_zeros_without_the_drive)
     check_eq(stat_of("disk.unwritten_reads"), 1);
 }
 
+/* The data arrive, but the map's sector 64 fails: block 3 has no place. The
+ * next write of it succeeds. */
 TEST(a_sector_of_the_map_that_fails_fails_the_writes_it_tells_of)
 {
     boot_logged("drive=fixed place=told");
@@ -267,6 +275,8 @@ TEST(a_write_of_data_that_fails_gives_its_place_back)
     check_eq(vlog_of(disk_get(0))->map.nfree, PLACES - 1);
 }
 
+/* All but a few places are taken, as after writes that failed: two writes still
+ * find room. With no place left a third one fails. */
 TEST(writes_wait_for_places_and_fail_when_none_will_be_free)
 {
     boot_logged("drive=fixed place=told");
@@ -297,6 +307,8 @@ static u64 taken_place(const struct queue *q, const struct request *r,
     return 0;
 }
 
+/* The policy answers with a place in use. The write succeeds elsewhere, and the
+ * default policy takes over. */
 TEST(a_place_that_is_not_free_is_a_fault_and_the_kernel_places_the_block)
 {
     boot_logged("drive=fixed place=told");
@@ -404,6 +416,9 @@ static void nudge(void)
     forget("commands");
 }
 
+/* Places 7 to 9 hold blocks 3 to 5, and place 10 a sector of the map. The
+ * blocks move to places 20 to 22 (sector 160), with a new sector of the map,
+ * and 7 to 10 are free. */
 TEST(cleaning_moves_what_a_run_of_places_holds)
 {
     boot_cleaning();
@@ -433,6 +448,8 @@ TEST(cleaning_moves_a_sector_of_the_map)
     cut();
 }
 
+/* Two writes come while the disk is cleaned: after the read that has begun they
+ * go first. */
 TEST(cleaning_in_idle_time_gives_way)
 {
     boot_cleaning();
@@ -446,6 +463,8 @@ TEST(cleaning_in_idle_time_gives_way)
     cut();
 }
 
+/* The same, but the policy says that cleaning cannot wait: the move is finished
+ * before the write. */
 TEST(urgent_cleaning_comes_before_what_is_queued)
 {
     boot_cleaning();
@@ -457,6 +476,7 @@ TEST(urgent_cleaning_comes_before_what_is_queued)
     cut();
 }
 
+/* Block 4 is written after cleaning has read it. Only blocks 3 and 5 move. */
 TEST(a_block_that_is_written_meanwhile_is_not_moved)
 {
     boot_cleaning();
@@ -470,6 +490,8 @@ TEST(a_block_that_is_written_meanwhile_is_not_moved)
     cut();
 }
 
+/* First the write of the moved data fails, and later the sector of the map that
+ * tells of a move. */
 TEST(a_move_that_fails_leaves_the_block_where_it_was)
 {
     boot_cleaning();
@@ -520,6 +542,7 @@ TEST(a_run_with_nothing_to_move_is_a_fault)
                   "to move; going on with inplace\n");
 }
 
+/* The policy first names a time, 500 ms later, and then a run. */
 TEST(the_policy_is_asked_again_when_it_wants)
 {
     boot_cleaning();
@@ -561,6 +584,8 @@ TEST(a_disk_that_is_closed_while_it_is_cleaned_is_found_again)
     check_eq(tail->down[0].seq, vlog_of(disk_get(0))->map.pieces[0].seq);
 }
 
+/* The drive takes four commands, but during cleaning never more than one is in
+ * flight. */
 TEST(the_drive_has_one_command_at_a_time_while_places_are_cleaned)
 {
     boot_logged("drive=fixed place=told drive_depth=4");
@@ -598,6 +623,7 @@ static void clean_at_random(const struct queue *q, u64 now_ns, bool idle,
     *what = (struct clean){first * SLOT_SECTORS, end * SLOT_SECTORS, 0};
 }
 
+/* Like the first test, while random runs of places are cleaned. */
 TEST(cleaning_loses_nothing_at_any_power_cut)
 {
     boot_logged("drive=fixed place=told");
@@ -658,6 +684,9 @@ static void boot_appending(u32 summaries)
     next_place = 10;
 }
 
+/* Three blocks of three pieces of the map go to places 10 to 12, in rising
+ * order of block. One sector tells of all, and their pieces are owed until
+ * later. */
 TEST(one_summary_tells_of_appended_blocks_of_several_pieces)
 {
     boot_appending(3);
@@ -676,6 +705,7 @@ TEST(one_summary_tells_of_appended_blocks_of_several_pieces)
     cut();
 }
 
+/* Two blocks of two pieces of the map cost two sectors of the map. */
 TEST(without_summaries_each_piece_is_told)
 {
     boot_appending(0);
@@ -688,6 +718,8 @@ TEST(without_summaries_each_piece_is_told)
     cut();
 }
 
+/* Two blocks are moved, and the first of two sectors of the map fails: both
+ * stay where they were. */
 TEST(moves_of_several_pieces_fail_with_the_sector_that_tells_of_some)
 {
     boot_appending(0);
