@@ -2,12 +2,21 @@
  * The checks of policies: each has nothing to say of what is right, and says
  * what is wrong of each inconsistency that is planted here.
  *
+ * - plant(p, "paces", 3, 1, "...") adds 1 to the 64-bit word number 3 of the
+ *   policy's static variable `paces`, expects that the check says so, and takes
+ *   the 1 away again. NULL in place of the text: that is no inconsistency.
+ * - An enum in a function below numbers the words of such a variable, in the
+ *   order of the fields of its structure.
+ * - model_start, run_to_ms and dirty bring an update policy into a state that
+ *   has something to be wrong (cache_model.h).
+ *
  * link: tests/support/native/test.c tests/support/native/statics.c
  */
 #include "tests/support/native/cache_model.h"
 #include "tests/support/native/statics.h"
 #include "kernel/disk/queue.h"
 
+/* True if the policy can check its own records. */
 static bool has_check(const struct policy *p)
 {
     return p->kind == POLICY_SCHED ? p->sched.check != NULL : p->check != NULL;
@@ -28,6 +37,7 @@ static const char *said(const struct policy *p)
     return said;
 }
 
+/* Expect that the policy's check finds nothing wrong. */
 static void check_right(const struct policy *p)
 {
     const char *wrong = said(p);
@@ -36,6 +46,7 @@ static void check_right(const struct policy *p)
     check(!wrong);
 }
 
+/* Expect that the policy's check finds this wrong. */
 static void check_says(const struct policy *p, const char *want)
 {
     const char *got = said(p);
@@ -46,8 +57,8 @@ static void check_says(const struct policy *p, const char *want)
     exit(1);
 }
 
-/* With this added to a static variable, or a word of it, the check says
- * this; NULL: nothing. */
+/* Expect what the check says with `more` added to a word of a static variable;
+ * NULL: nothing. */
 static void plant(const struct policy *p, const char *variable, u32 word,
                   i64 more, const char *want)
 {
@@ -112,6 +123,8 @@ static void kyber(const struct policy *p)
 
 /* ---- update policies ---- */
 
+/* A block is dirty. Each of the counts of dirty blocks may be wrong, and so may
+ * the kernel's. */
 static void acp(const struct policy *p)
 {
     const char *wrong = "dirty blocks are miscounted";
@@ -155,6 +168,8 @@ static void awol(const struct policy *p)
     plant(p, "watermarks", HIGH, -51, "the low mark is above the high one");
 }
 
+/* The wheel has 64 slots, one for each second; b->mark is the second for which
+ * a block is due. A block may be in no slot, in another's, or left behind. */
 static void bsd_syncer(const struct policy *p)
 {
     const char *lost = "not every dirty block is on it";
@@ -187,6 +202,8 @@ static void bsd_syncer(const struct policy *p)
     check_says(p, lost);
 }
 
+/* The last scan adds writes to disks that have room for them, up to 8 requests.
+ * Disk 0 had 3 reads queued, so it got 5; disk 1 had no room. */
 static void hac(const struct policy *p)
 {
     enum { ACCEPTED, ROOMS, DISKS, LENGTH, ADDED = LENGTH + MAX_DISKS };
@@ -206,6 +223,8 @@ static void hac(const struct policy *p)
           "more was added to a queue than it had room for");
 }
 
+/* Each age has as many blocks as the threshold, 6, at most; after a scan the
+ * counts of all ages make the blocks that were looked at. */
 static void ldcl(const struct policy *p)
 {
     enum { SCANNED, OVERFULL };
@@ -236,6 +255,7 @@ static void ldcl(const struct policy *p)
     last[SCANNED]--;
 }
 
+/* Each disk has counts of its dirty blocks, which make the kernel's. */
 static void linux_like(const struct policy *p)
 {
     enum { DIRTY, RECENT, ABOVE, WORDS }; /* of a disk */
@@ -252,6 +272,8 @@ static void linux_like(const struct policy *p)
     plant(p, "disks", RECENT, 1, NULL);
 }
 
+/* A list names the blocks that are due: dirty since before the last scan
+ * began. */
 static void sprite(const struct policy *p)
 {
     model_start("sprite");
@@ -277,6 +299,8 @@ static void sprite(const struct policy *p)
     check_says(p, "a block is due that is clean");
 }
 
+/* A scan looks at a share of all buffers: turn 1 of 60 is buffers 0 to 15. The
+ * last turn must end with the last buffer. */
 static void svr4(const struct policy *p)
 {
     enum { TURN, TURNS, FIRST, END, BUFFERS };
@@ -308,6 +332,8 @@ static void balanced(const struct policy *p)
     plant(p, "account", 0, -1, NULL);
 }
 
+/* A queue may be made as long as its mean and one request more. The policy
+ * notes what it started in the last second. */
 static void oaw(const struct policy *p)
 {
     enum { MOST = 2, QUEUED, STARTED, WORDS };
@@ -334,6 +360,8 @@ static void oaw(const struct policy *p)
 
 /* ---- replace policies ---- */
 
+/* Word 2 of each of the four lists, which have three words, counts its
+ * blocks. */
 static void two_q(const struct policy *p)
 {
     struct block b = {.blkno = 1};
@@ -349,6 +377,8 @@ static void two_q(const struct policy *p)
     check_says(p, "the blocks of a list are miscounted");
 }
 
+/* Four blocks are in T1. Change the target size and the lengths of the lists,
+ * up to and beyond what the paper allows. */
 static void arc(const struct policy *p)
 {
     enum { T1 = 2, T2, WORDS = 3, N = 2 };
@@ -367,6 +397,7 @@ static void arc(const struct policy *p)
     check_right(p);
 }
 
+/* Change the counts of all blocks and of those in the window. */
 static void cflru(const struct policy *p)
 {
     struct block b = {.blkno = 1};

@@ -37,6 +37,7 @@ static u64 by_sector(const struct request *write, u64 late_ns)
     return answers[write->sector % NELEM(answers)];
 }
 
+/* Queue a request at a random sector of that track. */
 static void add(u64 *seed, struct request *r, u64 track, bool write)
 {
     *r = (struct request){.sector = track * TRACK + random_u64(seed) % TRACK,
@@ -46,6 +47,7 @@ static void add(u64 *seed, struct request *r, u64 track, bool write)
     queue_add(&queue, r);
 }
 
+/* Queue the wanted request, and a write on each of the tracks before it. */
 static void fill_queue(u64 *seed)
 {
     queue_init(&queue, 0);
@@ -82,6 +84,8 @@ static u64 search(u64 *seed)
     return found;
 }
 
+/* Proofs use a simpler detour (tools/prove), which allows several answers. The
+ * kernel's answer must be one of them. */
 TEST(the_kernels_detour_is_among_those_of_proofs)
 {
     u64 seed = 1;

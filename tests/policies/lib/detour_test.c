@@ -1,6 +1,11 @@
 /*
  * Detours (policies/lib/detour.c) held against a model that judges every write.
  *
+ * A detour is a write that goes before the request `wanted`, while the platter
+ * brings the sector of `wanted`. The search for it takes time itself: the clock
+ * goes on with each look. `struct lateness` has what such a search and dispatch
+ * took lately, and by that the next search ends earlier.
+ *
  * link: tests/support/native/test.c tests/support/native/toy_drive.c
  */
 #include "tests/support/native/toy_drive.h"
@@ -17,8 +22,9 @@ static struct request writes[WRITES_MOST], wanted;
 
 /* ---- the drive ---- */
 
-static u64 asked; /* what if a write went first? */
+static u64 asked; /* how often: what if a write went first? */
 
+/* The toy drive, which counts such questions. */
 static struct approach drive(const struct queue *q, u64 start_ns,
                              const struct request *first, u64 gap_ns,
                              const struct request *r)
@@ -29,15 +35,17 @@ static struct approach drive(const struct queue *q, u64 start_ns,
 
 /* ---- the model ---- */
 
-static u64 model_asks;
+static u64 model_asks; /* what `asked` must be */
 
 static u64 model_clock_ns;
 
+/* Look at the model's clock, which moves it on. */
 static u64 model_clock(void)
 {
     return model_clock_ns += clock_look_ns;
 }
 
+/* Keep the longest time so far, with a quarter added. */
 static void measure(u64 *longest_ns, u64 from_ns, u64 until_ns)
 {
     u64 ns = until_ns > from_ns ? until_ns - from_ns : 0;
@@ -45,19 +53,23 @@ static void measure(u64 *longest_ns, u64 from_ns, u64 until_ns)
         *longest_ns = ns + ns / 4;
 }
 
+/* Return a number that orders requests by their distance from a sector. Of two
+ * at the same distance the one above comes first, so the number is even above
+ * and odd below. */
 static u64 distance(const struct request *r, u64 near)
 {
-    /* up before down, where both are as far */
-    return r->sector >= near ? 2 * (r->sector - near)
-                             : 2 * (near - r->sector) + 1;
+    if (r->sector >= near)
+        return 2 * (r->sector - near);
+    return 2 * (near - r->sector) + 1;
 }
 
+/* True if the request is queued and of a kind that may go first. */
 static bool is_looked_for(const struct request *r, const struct detour *d)
 {
     return r->queue && (d->dir & (r->candidate ? CANDIDATES : WRITES));
 }
 
-/* The next after `last`, the nearest first. */
+/* Return the nearest write that is farther away than `last`, or NULL. */
 static struct request *next_nearest(const struct request *last,
                                     const struct detour *d)
 {
@@ -72,6 +84,8 @@ static struct request *next_nearest(const struct request *last,
     return best;
 }
 
+/* Update what searches and dispatches take, from what became of the last
+ * search. Both fade with each search. */
 static void model_begins(struct lateness *late)
 {
     bool next = queue.commands - late->commands == 1;
@@ -97,6 +111,9 @@ static struct {
     u64 begin_ns, after_ns;
 } best;
 
+/* Keep the write if with it `wanted` is not too late, and it is better than the
+ * best so far: `wanted` begins earlier, or at the same time and the write
+ * earlier. */
 static void model_judge(struct request *r, const struct detour *d)
 {
     u64 late_ns = d->most_late_ns(r, d->late_ns);
@@ -117,6 +134,8 @@ static void model_judge(struct request *r, const struct detour *d)
     best.after_ns = after_ns;
 }
 
+/* Return the best write to go before `wanted`, or NULL. Look at the nearest
+ * first, for a sixteenth of the rotational slack. */
 static struct request *model_detour(struct lateness *late, struct detour *d)
 {
     u64 now_ns = model_clock();
@@ -131,11 +150,15 @@ static struct request *model_detour(struct lateness *late, struct detour *d)
     best.gap_ns = late->ask_ns + (wanted.candidate ? late->go_ns : 0);
     best.write = NULL;
     best.begin_ns = best.after_ns = NEVER_NS;
-    for (struct request *r = next_nearest(NULL, d); r;
-         r = model_clock() < until_ns ? next_nearest(r, d) : NULL)
+    struct request *r = next_nearest(NULL, d);
+    while (r) {
         model_judge(r, d);
+        r = model_clock() < until_ns ? next_nearest(r, d) : NULL;
+    }
     late->waits = best.write ? &wanted : NULL;
-    late->goes = best.write ? best.write : wanted.candidate ? &wanted : NULL;
+    late->goes = best.write;
+    if (!late->goes && wanted.candidate)
+        late->goes = &wanted;
     late->looked_ns = until_ns;
     late->commands = queue.commands;
     return best.write;
@@ -157,6 +180,7 @@ static u64 no_limit(const struct request *write, u64 late_ns)
     return late_ns;
 }
 
+/* True if a queued write begins at this sector. */
 static bool is_taken(u64 sector)
 {
     for (u32 i = 0; i < WRITES_MOST; i++) {
@@ -166,6 +190,7 @@ static bool is_taken(u64 sector)
     return false;
 }
 
+/* Queue up to 12 writes at different random sectors; draw `wanted`. */
 static void fill_queue(u64 *seed)
 {
     queue_init(&queue, 0);
@@ -213,6 +238,8 @@ static void draw_lateness(u64 *seed, u64 now_ns)
     clock_look_ns = random_u64(seed) % 2 * (random_u64(seed) % 1500);
 }
 
+/* Draw which writes may go first, where the search begins, and how late
+ * `wanted` may be. */
 static struct detour drawn_detour(u64 *seed)
 {
     const enum direction dirs[] = {CANDIDATES, WRITES, CANDIDATES | WRITES};
@@ -234,6 +261,8 @@ static void check_late(const struct lateness *got, const struct lateness *want)
     check_eq(got->commands, want->commands);
 }
 
+/* In each of many random queues the answer, its times, the questions to the
+ * drive and the clock are the model's. */
 TEST(a_detour_is_the_best_of_all_that_there_is_time_to_look_at)
 {
     u64 seed = 1, found = 0;

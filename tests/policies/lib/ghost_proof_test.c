@@ -44,6 +44,9 @@ static _Alignas(struct ghost) u8 room[GHOSTS_BYTES(GHOST_NAMES)];
 static struct ghosts kernels;
 static struct proof_ghosts proofs;
 
+/* Do the same to the kernel's list of ghosts and to the one of proofs: forget
+ * one, shrink the list, or (mostly) remember one. Both must have the same ghost
+ * with the same word afterwards. */
 static void step(u64 name, u64 what, u64 number)
 {
     u64 per_disk = GHOST_NAMES / GHOST_DISKS;
@@ -69,6 +72,7 @@ static void step(u64 name, u64 what, u64 number)
              proof_have(&proofs, disk, blkno));
 }
 
+/* Do 2,000 random steps, and compare the lengths and the oldest ghosts. */
 static void compare(u64 most, u64 seed)
 {
     ghosts_init(&kernels, room, most);

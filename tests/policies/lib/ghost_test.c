@@ -48,6 +48,7 @@ TEST(blocks_of_two_disks_have_two_names)
     check_eq(ghosts.n, 2);
 }
 
+/* Two lists lie in one piece of memory, the second right behind the first. */
 TEST(two_lists_share_a_room_and_neither_is_seen_in_the_other)
 {
     struct ghosts other;
@@ -78,6 +79,8 @@ TEST(a_ghost_has_a_word_of_the_policy_while_it_is_remembered)
 /* The names in an array, the oldest first: what ghosts are to be. */
 static u64 model[NAMES], model_n;
 
+/* Take a name out of the model, an array whose first name is the oldest. False:
+ * it was not there. */
 static bool model_forget(u64 name)
 {
     for (u64 i = 0; i < model_n; i++) {
@@ -96,6 +99,8 @@ static void model_shrink(u64 n)
         model_forget(model[0]);
 }
 
+/* Shrink the list, forget a name, or (mostly) remember one, in the model,
+ * too. */
 static void step(u64 *seed)
 {
     u64 name = random_u64(seed) % NAMES, n = random_u64(seed) % MOST;
@@ -115,6 +120,8 @@ static void step(u64 *seed)
     }
 }
 
+/* After each random step the list has the model's length, and as many of all
+ * possible names are in it. */
 TEST(ghosts_are_what_an_array_of_names_would_be)
 {
     u64 seed = 1;

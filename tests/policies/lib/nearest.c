@@ -22,6 +22,8 @@ static struct approach approach(void *arg, u64 sector)
     return drive_approach(&b->drive, b->now_ns, sector, 1, true);
 }
 
+/* Make a drive of the first `cyls` cylinders of the model of that name, whose
+ * overheads are 0. False: it has no platters, or several zones, or spares. */
 bool bare_drive_start(struct bare_drive *b, const char *name, u32 cyls)
 {
     const struct drive_model *m = drive_find(name);
@@ -44,6 +46,8 @@ bool bare_drive_start(struct bare_drive *b, const char *name, u32 cyls)
     return b->used;
 }
 
+/* Put the arm at a track, and the time just before the platter brings `slot`
+ * after that many turns. */
 void bare_drive_set(struct bare_drive *b, u32 cyl, u32 head, u32 slot,
                     u64 turns)
 {

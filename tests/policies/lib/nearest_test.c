@@ -92,6 +92,8 @@ TEST(no_free_sector_on_the_way_comes_sooner)
     }
 }
 
+/* One sector is free, wherever it is: it is found, with the time at which the
+ * drive would begin. On a full disk there is none. */
 TEST(a_nearly_full_disk_is_searched_too)
 {
     start("hp97560");
@@ -108,6 +110,8 @@ TEST(a_nearly_full_disk_is_searched_too)
     free(b.used);
 }
 
+/* The arm's own cylinder is full and all others are free: the next one is
+ * taken. */
 TEST(the_arm_goes_on_to_the_next_cylinder_and_from_the_last_to_the_first)
 {
     start("st19101");
@@ -137,9 +141,11 @@ static u64 chosen_with(u64 patience_ns)
     return nearest_free(&b.disk, in_cylinder(), &begin_ns) / in_cylinder();
 }
 
+/* A place on this track comes in half a turn, 3 ms; one on the next cylinder
+ * can be reached in 0.5 ms. With 2.6 ms of patience the first is chosen. */
 TEST(with_patience_the_arm_stays_for_a_place_that_comes_later)
 {
-    start("st19101"); /* half a turn: 3 ms; to the next cylinder: 0.5 ms */
+    start("st19101");
     check_eq(chosen_with(0), 2);
     check_eq(chosen_with(2 * NS_PER_MS), 2);
     check_eq(chosen_with(2600 * 1000), 1);

@@ -45,6 +45,8 @@ static void use_of_track(u32 n, u32 sectors)
     }
 }
 
+/* Mark that share of the sectors used, at random: of one track, so that the
+ * share is exact; of several, each sector on its own. */
 static void use_cylinder(u32 percent, u32 tracks)
 {
     u32 sectors = b.disk.sectors, all = sectors * b.disk.heads;
@@ -70,6 +72,8 @@ static double locate(u32 tracks, u64 *sector)
     return (double)(begin_ns - b.now_ns) * b.disk.sectors / b.disk.turn_ns;
 }
 
+/* Return the mean time to the next free sector, in sectors. Each eight trials
+ * share a cylinder. */
 static double mean_to_locate(u32 percent, u32 tracks, u32 trials)
 {
     double sum = 0;
@@ -82,6 +86,8 @@ static double mean_to_locate(u32 percent, u32 tracks, u32 trials)
     return sum / trials;
 }
 
+/* Return the mean time to the next free sector while an empty track is filled
+ * until `left` sectors are free. */
 static double mean_to_fill(u32 left, u32 trials)
 {
     double sum = 0;

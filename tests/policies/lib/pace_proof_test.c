@@ -70,6 +70,9 @@ static void change(u64 i, u64 at_ns)
     check(!memcmp(&got, &want, sizeof got));
 }
 
+/* Let time pass, owe the next write, or let a block become due at another time,
+ * at random. What the kernel's pace does must be among what the pace of proofs
+ * may do. */
 TEST(the_kernels_pace_is_among_those_of_proofs)
 {
     u64 seed = 1, now_ns = 0, owed = 0;

@@ -110,6 +110,8 @@ static void read_file(u64 block, u64 n)
 /* Read n blocks from this one on: the read-ahead request must be "1", "4-7",
  * "10-11 20-21" or "" for none. */
 #define reads(block, n, want) check_read(block, n, want, __LINE__)
+/* Read n blocks, and expect the read-ahead request as a text: "16-31" are
+ * blocks 16 to 31, "" is none. Several runs have a blank between them. */
 static void check_read(u64 block, u64 n, const char *want, u32 line)
 {
     char got[200] = "", *at = got;
@@ -296,6 +298,8 @@ static const struct example {
      "open 60; 42+3; 45+3; 48+3; 51+3; 54+3; 57+3"},
 };
 
+/* Do a word of a step that is no read: open a file of that many blocks, set a
+ * tunable, change what is cached, or check a counter. */
 static void do_to_file(const char *verb, const char *word)
 {
     if (strcmp(verb, "open") == 0) {
@@ -319,6 +323,9 @@ static void do_to_file(const char *verb, const char *word)
     }
 }
 
+/* Do a step of a script: "8+2 16-31" reads 2 blocks from 8 on, and expects
+ * that request; "8-11 ..." reads each of these blocks; other verbs are
+ * do_to_file's. */
 static void do_step(const char *verb, const char *words)
 {
     char *after;
@@ -355,6 +362,9 @@ TEST(a_ninth_stream_takes_the_place_of_the_one_not_read_for_longest)
 
 /* ---- each policy's algorithm ---- */
 
+/* Blocks 18 and 19 were read ahead and evicted. The window of 16 blocks becomes
+ * one of 8, which is also the limit; after 16 windows the limit grows by a
+ * block. */
 TEST(ondemand_halves_its_window_when_what_it_read_is_gone)
 {
     open_file("ondemand", BLOCKS);
@@ -376,6 +386,8 @@ TEST(ondemand_halves_its_window_when_what_it_read_is_gone)
 
 /* ---- Leap ---- */
 
+/* Reads are 10 blocks apart. A trend is a distance that most of the newest 8, 16
+ * or 32 distances have, so it outlives some other distances. */
 TEST(leap_looks_at_more_of_the_history_if_its_newest_part_has_no_trend)
 {
     open_file("leap", BLOCKS);
@@ -390,6 +402,8 @@ TEST(leap_looks_at_more_of_the_history_if_its_newest_part_has_no_trend)
     check_eq(counter("trends"), 6);
 }
 
+/* After a jump nothing that was read ahead is used: 8 blocks become 4, 2, 1 and
+ * none. */
 TEST(leap_starts_less_and_less_when_nothing_is_used)
 {
     open_file("leap", BLOCKS);
@@ -423,6 +437,8 @@ static const char *read_of(struct streams *left, u64 block)
     return file.readahead.n ? "some" : "none";
 }
 
+/* Sixty-four files are read in turn. A further file takes the place of the one
+ * that was read longest ago. */
 TEST(leap_remembers_sixty_four_files_and_forgets_the_one_read_longest_ago)
 {
     static struct streams files[65];
@@ -455,6 +471,8 @@ static void read_at_random(u64 seed, u64 blocks)
     }
 }
 
+/* Read files of 1 to 2,000 blocks at random; prefetch.c reports a fault if a
+ * policy's request leaves the file. */
 TEST(no_prefetching_goes_past_the_ends_of_the_file)
 {
     POLICY_EACH (p) {

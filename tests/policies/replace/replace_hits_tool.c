@@ -28,6 +28,8 @@ static void give_memory(struct policy_memory *m, u64 buffers)
     m->start = malloc(m->bytes(buffers));
 }
 
+/* Start the policy of that name with its default tunables, for a cache of that
+ * size; NULL: there is none. */
 static const struct policy *start(const char *name, u64 size)
 {
     const struct policy *const *p = __start_policies;
@@ -44,6 +46,7 @@ static const struct policy *start(const char *name, u64 size)
     return *p;
 }
 
+/* Evict the policy's victim, because this block is to be read. */
 static void make_room(const struct replace_hooks *hooks, u64 blkno)
 {
     if (hooks->coming)

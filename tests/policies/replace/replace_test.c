@@ -373,6 +373,9 @@ static const struct history {
 
 static const struct policy *of_history;
 
+/* Do a word of a step, most of which name a block or a range: insert, use,
+ * remove, make unwanted, or expect as victim; "replace 5>3" expects that block
+ * 5 evicts 3. */
 static void do_to_blocks(const char *verb, const char *word)
 {
     const struct policy *p = of_history;
@@ -443,6 +446,8 @@ TEST(cflru_evicts_clean_blocks_of_its_window_before_dirty_ones)
     check_eq(evict(p), 5);
 }
 
+/* Blocks 0 and 2 are dirty, and with a window of 0 percent that makes no
+ * difference. */
 TEST(cflru_without_a_window_is_lru_over_dirty_blocks_too)
 {
     const struct policy *p = policy_named(POLICY_REPLACE, "cflru");

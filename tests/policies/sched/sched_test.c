@@ -18,6 +18,8 @@
 static struct queue queue;
 static struct request requests[MANY], candidate_writes[100];
 
+/* Queue a request of one sector, 1 us after the last, and tell the
+ * scheduler. */
 static void submit(const struct policy *p, struct request *r, u64 sector,
                    bool write)
 {
@@ -115,6 +117,8 @@ static void *reuse(void *arg)
     return arg;
 }
 
+/* Another thread overwrites the request as soon as it sees it off the queue,
+ * 200,000 times; the queue must not touch it any more. */
 TEST(a_request_that_is_seen_off_the_queue_may_be_reused)
 {
     pthread_t other;
@@ -457,6 +461,9 @@ TEST(sluice_writes_one_more_in_a_gap_if_the_read_waits_no_longer_than_it_may)
 
 #define WAY 320 /* 20 us from now; 90 is in 90, and 30 are a seek */
 
+/* In a gap between reads the disk goes to a write at 90, and a candidate
+ * lies on the way: that goes first. A read that comes meanwhile waits for
+ * the write. */
 TEST(sluice_uses_the_way_to_a_write_for_another_and_then_goes_it)
 {
     const struct policy *p = sluice_in_a_gap();
@@ -679,6 +686,7 @@ static void begin_example(const char *policy)
         drive_approaches = toy_drive;
 }
 
+/* Return the queued request at that sector. */
 static struct request *queued_at(u64 sector)
 {
     for (u32 i = 0; i < ex.queued; i++)
@@ -688,6 +696,7 @@ static struct request *queued_at(u64 sector)
     return NULL;
 }
 
+/* Queue a write for which a process waits. */
 static void submit_waited(u64 sector)
 {
     struct request *r = &requests[ex.queued++];
@@ -710,6 +719,8 @@ static void modify_again(u64 sector)
     candidate_writes[i].again = true;
 }
 
+/* Do a verb that changes the queue, the head or the clock. False: it is none of
+ * these. */
 static bool do_to_queue(const char *verb, u64 n)
 {
     const struct policy *p = ex.policy;
@@ -745,6 +756,8 @@ static void check_goes_now(u64 sector)
     check_eq(clock_now_ns, now_ns);
 }
 
+/* Do a verb that expects n: the sector that is served or chosen next, when the
+ * scheduler wants to be asked, or a counter. */
 static void check_queue(const char *verb, u64 n)
 {
     const struct policy *p = ex.policy;
@@ -762,6 +775,7 @@ static void check_queue(const char *verb, u64 n)
         check_eq(counter_of(p, verb), n);
 }
 
+/* Do one word of a step of an example. */
 static void do_word(const char *verb, const char *word)
 {
     if (strcmp(verb, "restart") == 0)
@@ -1037,6 +1051,7 @@ TEST(bfq_serves_a_process_that_reads_little_before_one_that_reads_much)
     check(before - queue.length[SET_READS] <= 8 + 1);
 }
 
+/* A hundred processes share 64 queues, and each request is served. */
 TEST(bfq_serves_more_processes_than_it_has_queues_for)
 {
     const struct policy *p = bfq(64, 8);
@@ -1059,6 +1074,7 @@ TEST(bfq_refuses_a_least_budget_above_the_largest)
 
 /* ---- Kyber ---- */
 
+/* Start Kyber for a device of that depth, with an empty queue, at 1 s. */
 static const struct policy *kyber(u64 device_depth)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "kyber");
@@ -1077,6 +1093,7 @@ static void submit_falling(const struct policy *p, u32 reads, u32 writes)
         leave_write(p, &requests[100 + i], 2000 - i, 1);
 }
 
+/* 20 reads and 10 writes are queued, and the device holds one request. */
 TEST(kyber_lets_16_reads_and_8_writes_in_by_turns_in_order_of_arrival)
 {
     const struct policy *p = kyber(1);
@@ -1323,6 +1340,8 @@ static struct approach almost_free(const struct queue *q, u64 start_ns,
     return a;
 }
 
+/* With the candidate first, the read at 350 would begin 1 ns later, so the read
+ * goes. */
 TEST(freeblock_writes_nothing_that_costs_a_nanosecond)
 {
     const struct policy *p = freeblock(0);

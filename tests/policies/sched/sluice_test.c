@@ -50,12 +50,15 @@ static bool asks;
 
 /* ---- what comes ---- */
 
+/* Draw when the next event of a kind comes, on average mean_us from now;
+ * NEVER_NS: none. */
 static u64 after(u64 mean_us)
 {
     return mean_us ? clock_now_ns + 1 + random_u64(&seed) % (2000 * mean_us)
                    : NEVER_NS;
 }
 
+/* Queue a request of a random place and size. */
 static void submit(struct request what)
 {
     struct request *r = requests;
@@ -102,6 +105,8 @@ static void modify_again(void)
     r->again |= r->queue && r->candidate;
 }
 
+/* Queue what has come by now: reads of readers that have thought long enough,
+ * new dirty blocks, and other writes. */
 static void arrive(void)
 {
     for (u32 i = 0; i < load->readers; i++) {
@@ -130,6 +135,8 @@ static void note(u64 what)
     result.choices = (result.choices ^ what) * 0x100000001b3; /* FNV-1a */
 }
 
+/* Hand a request to the drive, and note the choice and its time in the recorded
+ * sum. */
 static void dispatch(struct request *r)
 {
     note(r->sector);
@@ -147,6 +154,8 @@ static void dispatch(struct request *r)
     queue.head_sector = r->sector + r->nsectors;
 }
 
+/* Ask Sluice for its choice. If it has none, remember when it wants to be asked
+ * again. */
 static void ask(void)
 {
     struct request *r = sluice->sched.next(&queue, clock_now_ns);
@@ -164,6 +173,7 @@ static void ask(void)
     check(ask_ns != NEVER_NS || queue_empty(&queue));
 }
 
+/* End the command in the drive, and let its reader think. */
 static void complete(void)
 {
     struct request *r = in_drive;
@@ -191,6 +201,8 @@ static u64 next_event_ns(void)
     return MIN(ns, in_drive ? done_ns : ask_ns);
 }
 
+/* Start Sluice with the load's tunables, an empty queue and the first
+ * events. */
 static void begin(void)
 {
     sluice = policy_named(POLICY_SCHED, "sluice");
@@ -211,6 +223,7 @@ static void begin(void)
     ask_ns = NEVER_NS;
 }
 
+/* Run a load for 6 s of virtual time, from event to event. */
 static void run(const struct load *l)
 {
     load = l;

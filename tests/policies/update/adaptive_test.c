@@ -8,6 +8,7 @@
 #include "policies/lib/ghost.h"
 #include "policies/lib/marks.h"
 
+/* Make n blocks dirty, from `first` on. */
 static void dirty_n(u64 first, u64 n)
 {
     for (u64 i = 0; i < n; i++)
@@ -180,6 +181,8 @@ static void dirty_both_halves(u64 shares)
         drop_after(i, i % 500 < 3);
 }
 
+/* Two halves of the cache have three blocks each that are due at one time. As
+ * one share, some would move; as two, none does. */
 TEST(ldcl_counts_each_share_of_the_cache_on_its_own)
 {
     dirty_both_halves(1); /* six of age 0: three of them are a second older */
@@ -325,6 +328,8 @@ static void want_marks(struct marks *m, const u64 now[2], const u64 before[2],
     m->exact_low = MIN(m->exact_low, buffers * BLOCK);
 }
 
+/* Check a step's marks: the exact ones are those wanted, and the high mark, in
+ * blocks, is at most `most`; then the low mark falls in proportion. */
 static void check_limits(const struct marks *m, const struct marks *want,
                          u64 most)
 {
@@ -496,6 +501,7 @@ TEST(awol_bounds_the_high_mark_by_ghosts_alone)
 
 /* ---- oaw ---- */
 
+/* Use oaw with a floor of 2 requests, at 1 s. */
 static void start_oaw(void)
 {
     model_start("none");
@@ -504,6 +510,8 @@ static void start_oaw(void)
     run_to_ms(1000);
 }
 
+/* The mean is the floor, 2. With 2 requests queued a filled block is written at
+ * once; with 3 it is held back. */
 TEST(oaw_holds_writes_back_while_the_queue_is_longer_than_its_mean)
 {
     start_oaw();
@@ -518,6 +526,8 @@ TEST(oaw_holds_writes_back_while_the_queue_is_longer_than_its_mean)
     check_writes("1000: 1");
 }
 
+/* Six blocks are held back. Each second the queue is filled up to one more than
+ * the mean. */
 TEST(oaw_releases_first_in_first_out_each_second_while_the_queue_is_short)
 {
     start_oaw();
@@ -662,6 +672,8 @@ TEST(balanced_lets_a_fast_writer_come_to_the_setpoint)
     check(model.now.dirty >= 620 && model.now.dirty <= 640);
 }
 
+/* 150 dirty blocks are the middle. A block that becomes clean pays for the last
+ * dirty one, and one is in credit. */
 TEST(balanced_keeps_the_credit_of_a_clean_block_below_the_middle)
 {
     const struct policy *p = balanced_with(151);
@@ -675,6 +687,8 @@ TEST(balanced_keeps_the_credit_of_a_clean_block_below_the_middle)
     check(may_go_on(p));
 }
 
+/* Three blocks became dirty at the setpoint, 175. The writer goes on when three
+ * writes have ended, not when they have begun. */
 TEST(balanced_has_a_writer_wait_until_its_block_has_been_made_up_for)
 {
     const struct policy *p = balanced_with(175);
@@ -694,6 +708,8 @@ TEST(balanced_has_a_writer_wait_until_its_block_has_been_made_up_for)
     check_eq(counter_write("stops") - stops, 0);
 }
 
+/* Above 200 no clean block helps. Once below 150, what writers owed is
+ * forgotten. */
 TEST(balanced_stops_writers_above_the_limit_and_forgives_below_the_middle)
 {
     const struct policy *p = balanced_with(201);
@@ -759,6 +775,7 @@ struct names {
     u64 n, at[200];
 };
 
+/* True if the name is in the list. */
 static bool have(const struct names *names, u64 name)
 {
     for (u64 i = 0; i < names->n; i++) {
@@ -768,6 +785,8 @@ static bool have(const struct names *names, u64 name)
     return false;
 }
 
+/* Make a name the last of its list, whose first ones are dropped beyond
+ * `most`. */
 static void make_youngest(struct names *names, u64 name, u64 most)
 {
     u64 n = 0;
@@ -790,6 +809,8 @@ static struct {
     u64 most_percent, reading; /* the tunables */
 } want;
 
+/* Start awol on a cache of random size with random tunables; the model `want`
+ * begins with its marks. */
 static void start_awol(u64 *seed)
 {
     model_start("none");
@@ -809,6 +830,9 @@ static u64 want_least(void)
     return model.now.buffers - model.now.buffers * want.most_percent / 100;
 }
 
+/* Count a read in the model, and report it to the policy. full: what a cache
+ * without dirty blocks would hold; least: what is left when write buffering has
+ * all it may. */
 static void want_read(const struct policy *p, const struct block *b, bool hit)
 {
     u64 most = model.now.buffers;
@@ -837,6 +861,7 @@ static u64 want_most(void)
     return !reads ? most : left > 0 ? most * left / reads : 0;
 }
 
+/* Let five seconds pass, in which the policy and the model set their marks. */
 static void step_awol(const struct policy *p)
 {
     u64 most = want_most();
@@ -849,6 +874,8 @@ static void step_awol(const struct policy *p)
     want.low_sum += want.marks.low;
 }
 
+/* Do one random thing: 1 of 64 is a step, 7 a block that is written, 8 one that
+ * becomes dirty, and the others are reads. */
 static void awol_at_random(const struct policy *p, u64 *seed)
 {
     struct block b = {.blkno = random_u64(seed) % (2 * model.now.buffers)};

@@ -103,6 +103,8 @@ TEST_ROWS(timeline, struct timeline, timelines)
     model_script(row->policy, row->steps);
 }
 
+/* With nothing dirty there are 10 scans in 300 s. Then a block becomes dirty
+ * each ms, and each is written by a scan of its own 30 s later. */
 TEST(ipu_sleeps_while_nothing_is_of_age)
 {
     model_start("ipu");
@@ -161,6 +163,7 @@ TEST(
     check_eq(scanned_until_of_age("aipu_whole"), 99 * 31 + 30);
 }
 
+/* Each file is dropped 29,999 ms after it became dirty. */
 TEST(sprite_does_not_write_a_file_that_lives_less_than_its_age)
 {
     model_start("sprite");
@@ -267,6 +270,8 @@ static bool writes_by_itself(const struct policy *p)
     return p->kind == POLICY_UPDATE && strcmp(p->name, "none") != 0;
 }
 
+/* Block 30 fails for ten minutes. The others are written meanwhile, and block
+ * 30 afterwards. */
 TEST(nothing_stays_dirty_for_ever_also_when_one_block_cannot_be_written)
 {
     POLICY_EACH (p) {

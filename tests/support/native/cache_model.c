@@ -56,7 +56,7 @@ const struct policy *model_start(const char *name)
 
 /* ---- the record of writes ---- */
 
-/* A record that no longer fits is a failure only if the test asks for it. */
+/* Append to the record. If it does not fit, only check_writes_at fails. */
 static void log_print(const char *fmt, ...)
 {
     va_list args;
@@ -134,7 +134,8 @@ static void tell_update(struct block *b)
     at_once = true;
 }
 
-/* In the order of dirtied_ns: one that failed keeps its old time. */
+/* Put a block on by_age, which is in the order of dirtied_ns: a block whose
+ * write failed keeps its old time. */
 static void become_dirty(struct buffer *b)
 {
     struct list *at = &by_age;
@@ -155,7 +156,7 @@ static void set_held_back(struct buffer *b, bool held_back)
     b->block.held_back = held_back;
 }
 
-/* A block is dirty no more. */
+/* Take a block off by_age, since it is written or dropped. */
 static void leave(struct buffer *b)
 {
     if (update->update.leaves)
@@ -412,6 +413,7 @@ static u64 next_wake_ns(void)
     return at_once ? model.now_ns : MAX(ns, model.now_ns);
 }
 
+/* Let the daemon wake and scan at its times up to then. */
 void run_to_ms(u64 ms)
 {
     u32 looks = 0;
@@ -500,6 +502,7 @@ static void throttle(void)
     }
 }
 
+/* Ask the write policy about file data, and do what it says. */
 enum write_mode write_data(u64 blkno, bool filled)
 {
     const struct write_info w = {.blkno = blkno,

@@ -142,6 +142,7 @@ u64 mem_total_pages(void)
 static struct spinlock *locks[RANK_COUNT];
 static u32 nlocks;
 
+/* Take a lock. Ranks must rise, and a lock must be set up and free. */
 void spin_lock(struct spinlock *l)
 {
     if (!l->name)
@@ -153,6 +154,7 @@ void spin_lock(struct spinlock *l)
     locks[nlocks++] = l;
 }
 
+/* Release the lock that was taken last. */
 void spin_unlock(struct spinlock *l)
 {
     if (!nlocks || locks[nlocks - 1] != l)
@@ -372,6 +374,7 @@ void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
     timers[i] = t;
 }
 
+/* Clear a timer. False: it was not set. */
 bool timer_cancel(struct timer *t)
 {
     for (u32 i = 0; t->cpu && i < TIMERS; i++) {
@@ -585,6 +588,7 @@ u32 in_flight(void)
     return nflying;
 }
 
+/* End the i-th command in flight: move its data, or fail it. */
 void end_command(u32 i)
 {
     check(i < nflying && flying[i].kicked);
@@ -596,6 +600,7 @@ void end_command(u32 i)
     client->ended(s.device->disk, s.first, failed ? -EIO : 0);
 }
 
+/* End all commands, also those that processes start meanwhile. */
 void end_commands(void)
 {
     do {
@@ -617,6 +622,8 @@ void virtio_blk_settle(struct virtio_blk *v)
     }
 }
 
+/* End the oldest command, or go on to the next timer. False: there is
+ * neither. */
 bool end_oldest(void)
 {
     if (nflying)
@@ -644,6 +651,7 @@ static void io_done(struct io *io, int error)
     check(!error || error == -EIO);
 }
 
+/* Submit requests written as "R0:16+2": way, disk, first sector, sectors. */
 struct io *submit(const char *requests)
 {
     struct io *io = NULL;

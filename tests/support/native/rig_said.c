@@ -35,6 +35,7 @@ static struct said *said_named(const char *name)
     panic("rig: nothing is said as %s", name);
 }
 
+/* Append a line to one of the four texts, unless it is nearly full. */
 void say_args(const char *which, const char *fmt, va_list args)
 {
     struct said *s = said_named(which);
@@ -120,6 +121,8 @@ void check_panics_at(void (*fn)(void), const char *name, const char *why,
 /* ---- the trace, as machine mode appends to it ---- */
 
 bool trace_on = true;
+/* Note a traced event. `rest` packs the disk, the event's kind and the
+ * process. */
 i64 machine_call(u64, u64 block, u64 argument, u64 rest, u64 call)
 {
     static const char *const names[] = {
@@ -163,6 +166,7 @@ static u64 wanted(const char *want, const char *name, u32 *found)
     return 0;
 }
 
+/* Expect the counters named in `want`, and 0 of all others with the prefix. */
 void check_counters_at(const char *prefix, const char *want, const char *file,
                        u32 line)
 {
@@ -195,6 +199,8 @@ static struct hist_unit *hist_named(const char *name, u32 unit)
     panic("rig: there is no histogram %s", name);
 }
 
+/* Expect the values in a histogram, each as often as its bucket counts, and the
+ * sum. */
 void check_hist_at(const char *name, u32 unit, const char *want, u64 sum,
                    const char *file, u32 line)
 {

@@ -3,6 +3,7 @@
 
 static char about[200]; /* test_step: the verb and the words or word */
 
+/* Call do_step for each step, with its verb and the rest of its words. */
 void script_run_steps(const char *steps, script_step *do_step)
 {
     char *copy = strdup(steps), *to_step = NULL;
@@ -20,6 +21,7 @@ void script_run_steps(const char *steps, script_step *do_step)
     free(copy);
 }
 
+/* Call do_word for each word; for an empty one if there is none. */
 void script_words(const char *verb, const char *words, script_word *do_word)
 {
     char *copy = strdup(words), *to_word = NULL;
