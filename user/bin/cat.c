@@ -3,6 +3,8 @@
 
 static char buf[64 << 10];
 
+/* Copy a file, or "-" for standard input, to standard output. Returns 1 if that
+ * failed. */
 static int cat(const char *name)
 {
     int fd = strcmp(name, "-") == 0 ? 0 : open(name, O_RDONLY);

@@ -6,6 +6,7 @@
 
 static u32 table[256];
 
+/* Fill in the checksum that each byte leaves of a checksum 0. */
 static void make_table(void)
 {
     for (u32 i = 0; i < 256; i++) {
@@ -21,6 +22,8 @@ static u32 add_byte(u32 crc, u8 byte)
     return crc << 8 ^ table[crc >> 24 ^ byte];
 }
 
+/* Print the checksum and length of what a descriptor gives. As POSIX wants, the
+ * length's bytes count, too, the lowest first. */
 static int cksum(int fd, const char *name)
 {
     static u8 buf[64 << 10];

@@ -14,6 +14,7 @@ static int open_or_die(const char *name)
     return fd;
 }
 
+/* Read as much as fits into one of the two buffers. Returns the bytes. */
 static i64 fill(int fd, int which, const char *name)
 {
     i64 n = read_all(fd, buf[which], sizeof buf[0]);

@@ -41,6 +41,8 @@ static int copy_entry(const char *name)
     return failed;
 }
 
+/* Copy the directory `from` to `to`, which may be there, with all that is in
+ * it. */
 static int copy_directory(u32 mode)
 {
     struct stat st;
@@ -67,6 +69,8 @@ static int copy_link(void)
     return symlink(target, to) < 0 ? complain(to) : 0;
 }
 
+/* Copy what `from` is to `to`. Without -r a link's target is copied; with -r
+ * the link, and directories and devices, too. */
 static int cp(void)
 {
     struct stat st;

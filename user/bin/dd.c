@@ -27,6 +27,7 @@ static u64 full[2], partial[2], bytes; /* blocks read and written */
 static char *buf;
 static u64 room; /* of buf */
 
+/* Set the flags of conv= or oflag=, words with commas between them. */
 static void flag(char *words, const char *what)
 {
     for (char *word; (word = strsep(&words, ","));) {
@@ -120,6 +121,8 @@ static i64 read_block(int fd)
     return have;
 }
 
+/* Open the input and skip its first bytes: by lseek, or by reading them if it
+ * is a pipe. */
 static int open_input(u64 offset)
 {
     int fd = args.in ? open(args.in, O_RDONLY) : 0;
@@ -142,6 +145,7 @@ static int open_input(u64 offset)
     return fd;
 }
 
+/* Open the output at that offset. A file is cut there, unless conv=notrunc. */
 static int open_output(u64 offset)
 {
     int flags = O_WRONLY | O_CREAT | (args.sync ? O_SYNC : 0) |
@@ -188,6 +192,7 @@ static int copy(int in, int out)
     return 0;
 }
 
+/* Print blocks, bytes, time and speed of a copy that took that long. */
 static void report(u64 ns)
 {
     /* bytes / ns are GB/s, of which a tenth of an MB/s is the 10,000th. */

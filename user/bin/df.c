@@ -50,6 +50,7 @@ static u64 value_of(const char *text, const char *name)
     return 0;
 }
 
+/* Print what a virtual log has written, if a disk has one. */
 static void print_writes(void)
 {
     char *text = read_printed("/dev/stat");

@@ -7,6 +7,7 @@ static int failed;
 static u64 *seen; /* device << 32 | inode */
 static size_t seen_count, seen_room;
 
+/* True if the file has several names and another one was counted already. */
 static bool seen_before(const struct stat *st)
 {
     u64 id = (u64)st->st_dev << 32 | st->st_ino;
@@ -28,6 +29,7 @@ static bool seen_before(const struct stat *st)
 static u64 *below;
 static size_t below_room;
 
+/* Make room for the sums of directories at that depth. */
 static void make_room(size_t depth)
 {
     if (depth < below_room)
@@ -38,6 +40,8 @@ static void make_room(size_t depth)
     below_room = room;
 }
 
+/* Count an entry. below[d] is the sum of what was seen so far below the open
+ * directory at depth d - 1, in sectors; a directory comes after its entries. */
 static int count(const struct tree_entry *e)
 {
     bool directory = S_ISDIR(e->st.st_mode);

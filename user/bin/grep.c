@@ -38,6 +38,8 @@ static void check_pattern(const char *pattern)
     }
 }
 
+/* True if a set [...] has c. p and end are its first character and its end; a ^
+ * in front negates it, and a-z is a range. */
 static bool in_set(const char *p, const char *end, u8 c)
 {
     bool negated = *p == '^', has = false;
@@ -52,6 +54,7 @@ static bool in_set(const char *p, const char *end, u8 c)
     return has != negated;
 }
 
+/* True if an item of the pattern, from p to end, matches the character c. */
 static bool item_matches(const char *p, const char *end, u8 c)
 {
     if (!c)
@@ -77,6 +80,8 @@ static bool match_many(const char *p, const char *end, int least, int most,
     return false;
 }
 
+/* True if the pattern matches a beginning of s. An item is a character, ".", or
+ * a set, perhaps with "*", "+" or "?" behind it. */
 static bool match_here(const char *p, const char *s)
 {
     while (*p) {
@@ -96,6 +101,7 @@ static bool match_here(const char *p, const char *s)
     return true;
 }
 
+/* True if the pattern matches anywhere in the line. */
 static bool match(const char *pattern, const char *line)
 {
     if (*pattern == '^')

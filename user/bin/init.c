@@ -7,6 +7,8 @@
  */
 #include "user/lib.h"
 
+/* Start a program as the group that the console belongs to. Returns its
+ * number. */
 static int start(char *const argv[])
 {
     int pid = fork();

@@ -24,6 +24,7 @@ struct table {
     u32 count;
 };
 
+/* Read all rows of /dev/stat, each "NAME VALUE UNIT". */
 static struct table read_table(void)
 {
     struct table t = {.text = read_printed("/dev/stat")};
@@ -139,6 +140,7 @@ static void print_all(void)
     print_changes(&none, &now);
 }
 
+/* Print what changed in each of `count` intervals of ns. */
 static void each_interval(u64 ns, u64 count)
 {
     struct table before = read_table();

@@ -55,6 +55,8 @@ static void mode_text(char text[11], u32 mode)
     text[10] = 0;
 }
 
+/* Print a line as `ls -l` does; a device has its numbers where a file has its
+ * size, and a link shows its target. */
 static void print_details(const struct entry *e)
 {
     char mode[11], date[DATE_BYTES], target[PATH_BYTES];
@@ -114,6 +116,7 @@ static void forget(struct entries *e)
     free(e->at);
 }
 
+/* List a directory, and with -R the directories in it. */
 static void list_directory(const char *dir)
 {
     struct entries e = {0};
@@ -148,6 +151,7 @@ static void list_directory(const char *dir)
     forget(&e);
 }
 
+/* List files first, and then each directory under its name. */
 static void list(int count, char **names)
 {
     struct entries files = {0}, dirs = {0};

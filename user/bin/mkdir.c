@@ -2,6 +2,7 @@
  * no error. */
 #include "user/lib.h"
 
+/* Make a directory. One that is there already is no error. */
 static int make(const char *path)
 {
     struct stat st;
@@ -14,6 +15,7 @@ static int make(const char *path)
     return -1;
 }
 
+/* Make a directory with all that lead to it. */
 static int make_all(char *path)
 {
     for (char *s = path; *s; s++) {

@@ -24,6 +24,8 @@ static int replace_by_copy(const char *from, const struct stat *st,
     return failed;
 }
 
+/* Rename a file. If `to` is on another disk, copy it there and remove it
+ * here. */
 static int mv(const char *from, const char *to)
 {
     struct stat st;

@@ -21,6 +21,7 @@ static int open_socket(u32 port)
     return fd;
 }
 
+/* Start a process that serves NFS on this socket until it is killed. */
 static void start(int fd, const char *directory)
 {
     int pid = fork();

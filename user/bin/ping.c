@@ -23,6 +23,8 @@ static i64 reply(int fd, u32 number, u64 until_ns, struct net_address *from)
     }
 }
 
+/* Send one echo and wait a second for its answer. True if that has the same
+ * bytes. */
 static bool ask(int fd, u32 host, u32 number, size_t bytes)
 {
     char text[HOST_BYTES];

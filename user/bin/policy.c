@@ -200,6 +200,7 @@ static void show(const char *asked)
 
 /* ---- changing ---- */
 
+/* End with the kernel's reason why a line was refused; /dev/policy has it. */
 static void refused(void)
 {
     char *text = policies(), *reason = strstr(text, last_error);
@@ -210,6 +211,7 @@ static void refused(void)
     diex("%s", reason);
 }
 
+/* Write the words to /dev/policy as one line. */
 static void change(int count, char **words)
 {
     char line[256] = "";

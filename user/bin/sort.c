@@ -22,6 +22,8 @@ static const char *digits(const char *line, size_t *n, bool *minus)
     return line;
 }
 
+/* Compare the numbers at the beginnings of two lines, of any length: first by
+ * sign, then by the count of digits, then by digits. */
 static int compare_numbers(const char *x, const char *y)
 {
     size_t m, n;

@@ -22,6 +22,7 @@ static bool readable(const char *path)
     return fd >= 0 && close(fd) == 0;
 }
 
+/* True if a test such as -f holds of its argument. */
 static bool unary(const char *op, const char *arg)
 {
     struct stat st;
@@ -74,6 +75,8 @@ static bool is_binary(const char *word)
     return find_op(word) < NELEM(ops);
 }
 
+/* True if the comparison holds: of texts by = and !=, of numbers by -eq and so
+ * on. */
 static bool binary(const char *a, const char *op, const char *b)
 {
     if (!is_binary(op))
@@ -85,6 +88,8 @@ static bool binary(const char *a, const char *op, const char *b)
     return answers[find_op(op)];
 }
 
+/* True if the words are a true statement. How many they are decides what they
+ * mean, as POSIX says. */
 static bool statement(int count, char **words)
 {
     if (count > 1 && count != 3 && strcmp(words[0], "!") == 0)

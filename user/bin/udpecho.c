@@ -36,6 +36,7 @@ static int serve(int fd, u64 count)
     return 0;
 }
 
+/* Send a text and print the answer; each try waits a second for it. */
 static int ask(int fd, struct net_address to, const char *text)
 {
     for (u32 i = 0; i < TRIES; i++) {

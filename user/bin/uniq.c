@@ -9,6 +9,7 @@ struct line {
     size_t room, length; /* without its newline; any bytes */
 };
 
+/* Print a line that came so many times in a row, if the options want it. */
 static void print(const struct line *l, u64 times)
 {
     if (times == 0 || (doubles && times == 1))

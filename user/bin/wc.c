@@ -5,6 +5,7 @@
 static bool want[3]; /* lines, words, bytes */
 static u64 total[3];
 
+/* Print the counts that are wanted: lines, words, bytes. */
 static void print(const u64 count[3], const char *name)
 {
     const char *space = "";
@@ -18,6 +19,7 @@ static void print(const u64 count[3], const char *name)
     printf("%s%s\n", *name ? " " : "", name);
 }
 
+/* Count what a descriptor gives. A word ends at a blank, or at the end. */
 static int count(int fd, const char *name)
 {
     static char buf[64 << 10];

@@ -10,6 +10,7 @@ static char *words[MOST_WORDS + 1];
 static int given, count;
 static int failed;
 
+/* Run the command with the words collected so far, and forget those. */
 static void run_once(void)
 {
     words[count] = NULL;

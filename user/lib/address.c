@@ -1,6 +1,7 @@
 /* Addresses of hosts as text: four numbers below 256 with dots between them. */
 #include "user/lib.h"
 
+/* Parse four numbers with dots between them. False: the text is no address. */
 bool parse_host(const char *text, u32 *host)
 {
     u32 value = 0;

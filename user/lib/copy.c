@@ -4,6 +4,8 @@
 
 #define COPY_BYTES (64UL << 10)
 
+/* Copy all that `from` gives to `to`. Returns -1, after a message, if that
+ * failed. */
 static int copy_bytes(int from, int to, const char *from_name,
                       const char *to_name)
 {
@@ -56,6 +58,8 @@ int copy_file(const char *from, const char *to)
     return result;
 }
 
+/* Find a name beside the path that no file has: DIRECTORY/.newN. Returns -1 if
+ * it would be too long. */
 int spare_name(char spare[PATH_BYTES], const char *path)
 {
     struct stat st;

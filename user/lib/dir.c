@@ -57,6 +57,8 @@ static char **add_name(char **names, size_t count, size_t *room,
     return names;
 }
 
+/* Return the names in a directory, without "." and "..", and NULL at the end;
+ * NULL if it cannot be read. */
 char **read_names(const char *path)
 {
     size_t count = 0, room = 1;

@@ -13,6 +13,8 @@
 
 #define PLACE_127 ((u128)1 << 127)
 
+/* Return the number of the highest bit that is set; x is not 0. Halves the
+ * range of 64 bits each time. */
 u32 highest_bit(u64 x)
 {
     u32 bit = 0;

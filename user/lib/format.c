@@ -35,6 +35,8 @@ static void field(struct sink *out, const struct spec *s, const char *prefix,
         fill(out, ' ', pad);
 }
 
+/* Print a number without its sign: digits from the right, then zeros up to the
+ * precision, then the field around both. */
 static void number(struct sink *out, struct spec *s, u64 value, int base,
                    bool upper, const char *prefix)
 {
@@ -57,6 +59,7 @@ static void signed_number(struct sink *out, struct spec *s, i64 value)
     number(out, s, value < 0 ? -(u64)value : (u64)value, 10, false, sign);
 }
 
+/* Print a text, or as much of it as the precision allows. */
 static void text(struct sink *out, struct spec *s, const char *t)
 {
     if (!t)
@@ -105,6 +108,8 @@ static const char *count(const char *f, int *value, va_list *args)
     return f;
 }
 
+/* Parse what stands between a % and its letter: flags, width, precision, size.
+ * Returns where the letter is. */
 static const char *parse(const char *f, struct spec *s, va_list *args)
 {
     *s = (struct spec){.precision = -1, .bits = 32};
@@ -138,6 +143,7 @@ static u64 unsigned_argument(const struct spec *s, va_list *args)
     return s->bits == 32 ? v : s->bits == 16 ? (u16)v : (u8)v;
 }
 
+/* Print the next argument as the letter c says. */
 static void convert(struct sink *out, char c, struct spec *s, va_list *args)
 {
     if (c == 's') {

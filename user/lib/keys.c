@@ -14,6 +14,7 @@ u32 screen_rows = 24, screen_columns = 80;
 
 static int pushed_back = EOF;
 
+/* Return the next byte of the console, or the one that was pushed back. */
 static int next_byte(void)
 {
     u8 c;
@@ -57,6 +58,8 @@ static int screen_size(u32 rows, u32 columns)
     return KEY_SCREEN_SIZE;
 }
 
+/* Return the key whose sequence follows an ESC: two numbers with a ; between
+ * them, and a letter. R answers the question for the screen's size. */
 static int escape_key(void)
 {
     u32 number[2] = {0}, i = 0;

@@ -41,6 +41,8 @@ static struct chunk *after(struct chunk *c)
     return (struct chunk *)((char *)c + size_of(c));
 }
 
+/* Return the bin of chunks of that size: below SMALL one for each multiple of
+ * ALIGN, above that four for each power of two. */
 static u32 bin_of(size_t size)
 {
     if (size < SMALL)
@@ -58,6 +60,7 @@ static void set_size(struct chunk *c, size_t size, size_t used)
     after(c)->before = size;
 }
 
+/* Put a free chunk first in its bin's list. */
 static void bin_insert(struct chunk *c)
 {
     struct chunk **bin = &bins[bin_of(c->size)];
@@ -68,6 +71,7 @@ static void bin_insert(struct chunk *c)
     *bin = c;
 }
 
+/* Take a free chunk out of its bin's list. */
 static void bin_remove(struct chunk *c)
 {
     if (c->prev)
@@ -121,6 +125,9 @@ static struct chunk *grow(size_t size)
     return release(c);
 }
 
+/* Return a free chunk that is large enough: one of its own bin, after a few
+ * tries, or the first one of a higher bin, all of which are large enough; else
+ * of new memory. */
 static struct chunk *find(size_t size)
 {
     u32 bin = bin_of(size);
@@ -163,6 +170,7 @@ static struct chunk *chunk_of(void *p)
     return (struct chunk *)((char *)p - HEADER);
 }
 
+/* Return n bytes, or NULL. The rest of the chunk becomes a free chunk. */
 void *malloc(size_t n)
 {
     size_t size = chunk_size(n);
@@ -195,6 +203,8 @@ void *calloc(size_t n, size_t size)
     return p ? memset(p, 0, n * size) : NULL;
 }
 
+/* Change the size of a piece: in place if the chunk behind it is free and that
+ * is enough, else by a copy. */
 void *realloc(void *p, size_t n)
 {
     if (!p)

@@ -69,6 +69,8 @@ u64 strtoul(const char *text, char **end, int base)
     return minus ? -value : value;
 }
 
+/* Parse a number with a sign; out of range it is the nearest that fits, and
+ * errno ERANGE. */
 i64 strtol(const char *text, char **end, int base)
 {
     bool minus, overflow;
@@ -101,6 +103,8 @@ bool parse_i64(const char *text, i64 *value)
     return ok;
 }
 
+/* Parse a number, decimal or with 0x, and perhaps k, m or g behind it. False:
+ * it is none, or more than 64 bits. */
 bool parse_size(const char *text, u64 *value)
 {
     if (!isdigit(*text))
@@ -133,6 +137,8 @@ u64 size_arg(const char *text, const char *what)
     return value;
 }
 
+/* Return a number of seconds, with a fraction of any length, in ns; end the
+ * program if it is none. Digits below a ns are dropped. */
 u64 seconds_arg_ns(const char *text, const char *what)
 {
     char *s;
@@ -150,6 +156,7 @@ u64 seconds_arg_ns(const char *text, const char *what)
     return ns;
 }
 
+/* Exchange two items, 8 bytes at a time. */
 static void swap(u8 *a, u8 *b, size_t size)
 {
     for (; size >= sizeof(u64); size -= sizeof(u64)) {

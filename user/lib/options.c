@@ -12,6 +12,8 @@ void usage_exit(const char *usage)
     exit(2);
 }
 
+/* Return the next option's letter, with its value in optarg; -1 if there are no
+ * more. `letter` is where in a word such as -abc the last call stopped. */
 int options(int argc, char **argv, const char *letters, const char *usage)
 {
     if (!*letter) {

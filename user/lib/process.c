@@ -24,6 +24,7 @@ void exit(int status)
     _exit(status || !failed ? status : 1);
 }
 
+/* Run a file that is no program as a script of the shell. */
 static int exec_script(const char *path, char *const argv[])
 {
     int argc = 0;
@@ -39,6 +40,8 @@ static int exec_script(const char *path, char *const argv[])
     return -1;
 }
 
+/* Run a program by its path, or by its name in /bin. Returns only if that
+ * failed. */
 int execp(char *const argv[])
 {
     char path[PATH_BYTES];
@@ -69,6 +72,8 @@ int exec_status(void)
     return errno == ENOENT ? 127 : 126;
 }
 
+/* Run a command and wait for it. Returns its status, 128 + 2 if it was killed,
+ * -1 if no process could be made. */
 int run(char *const argv[])
 {
     fflush(NULL);

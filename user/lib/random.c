@@ -41,6 +41,7 @@ u64 random_below(u64 *state, u64 n)
     return (u128)random_u64(state) * n >> 64;
 }
 
+/* Return a random row, each as often as its weight says. */
 const struct weighted *random_weighted(u64 *state, const struct weighted *w,
                                        u32 n)
 {
@@ -63,6 +64,9 @@ u64 random_gap_ns(u64 *state, u64 rate_per_s)
     return (u128)minus_ln * mean_ns >> (Q + MEAN_PLACES);
 }
 
+/* Make a Zipf distribution over n items: rank r has the weight 1 / (r +
+ * 1)^theta. sum has the sums of weights up to each rank; item is a random order
+ * of the items. */
 struct zipf *zipf_make(u64 n, u64 theta_thousandths, u64 seed)
 {
     struct zipf *z = xmalloc(sizeof *z);
@@ -81,6 +85,8 @@ struct zipf *zipf_make(u64 n, u64 theta_thousandths, u64 seed)
     return z;
 }
 
+/* Return a random item: the one at the first rank whose sum is above a random
+ * number. */
 u64 zipf_pick(const struct zipf *z, u64 *state)
 {
     u64 x = random_below(state, z->sum[z->n - 1]);

@@ -19,6 +19,7 @@ static bool parse_number(const char *text, u64 *value)
     return text[strspn(text, "0123456789")] == '\0' && parse_size(text, value);
 }
 
+/* Parse a number with up to three decimals, in thousandths. */
 static bool parse_decimal(const char *text, u64 *value)
 {
     char *end;
@@ -39,6 +40,7 @@ static u64 scale(const struct setting *s)
     return s->type == DECIMAL ? 1000 : 1;
 }
 
+/* Return a setting's number, or end the program: it is bad, or out of range. */
 static u64 number(const struct setting *s, const char *text)
 {
     static bool (*const parse[])(const char *,
@@ -56,6 +58,7 @@ static u64 number(const struct setting *s, const char *text)
 
 /* Write the choices' names into buf, each after a blank, and return buf. */
 #define NAMES_BYTES 512
+/* Make a text of the choices that fit `is`, with blanks between them. */
 static const char *names(char buf[NAMES_BYTES], const struct choice *c, u32 is)
 {
     buf[0] = '\0';
@@ -68,6 +71,7 @@ static const char *names(char buf[NAMES_BYTES], const struct choice *c, u32 is)
     return buf;
 }
 
+/* Return the number of a choice by its name, or end the program. */
 static u64 choice(const struct setting *s, const char *text)
 {
     char buf[NAMES_BYTES];
@@ -77,6 +81,7 @@ static u64 choice(const struct setting *s, const char *text)
     refuse("%s=%s: must be one of%s", s->name, text, names(buf, s->choices, 0));
 }
 
+/* Set the field of a setting from its text. */
 static void set(void *fields, const struct setting *s, const char *text)
 {
     char *field = (char *)fields + s->field;
@@ -96,6 +101,7 @@ static const char *value_of(const char *word, const char *name)
     return is ? word + n + 1 : NULL;
 }
 
+/* Return the row of a setting in "NAME=VALUE", and where the value begins. */
 static u32 find(const struct settings *t, const char *word, const char **value)
 {
     for (u32 i = 0; i < t->count; i++) {
@@ -115,6 +121,7 @@ void settings_default(const struct settings *t, void *fields)
             set(fields, &t->row[i], t->row[i].standard);
 }
 
+/* Set what n words say. Returns a bit for each row that was given. */
 u64 settings_apply(const struct settings *t, void *fields, char **word, int n)
 {
     u64 given = 0;
@@ -129,6 +136,8 @@ u64 settings_apply(const struct settings *t, void *fields, char **word, int n)
     return given;
 }
 
+/* End the program if a setting is given that the kind of job has not, or if one
+ * that it needs is missing. */
 void settings_check(const struct settings *t, u64 given,
                     const struct choice *kind, const char *what)
 {
@@ -143,6 +152,7 @@ void settings_check(const struct settings *t, u64 given,
     }
 }
 
+/* Print a setting's line for -h. */
 static void help(const struct settings *t, const struct setting *s)
 {
     char buf[NAMES_BYTES];

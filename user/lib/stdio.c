@@ -202,6 +202,8 @@ static bool grow_line(char **line, size_t *size, size_t bytes, FILE *f)
     return true;
 }
 
+/* Read a line of any length, with its newline. Returns its length, -1 at the
+ * end. */
 i64 getline(char **line, size_t *size, FILE *f)
 {
     size_t length = 0;
@@ -235,6 +237,8 @@ size_t fread(void *to, size_t size, size_t n, FILE *f)
 
 /* ---- writing ---- */
 
+/* Put bytes into the stream's buffer, which is flushed when it is full, and at
+ * a newline if the stream is a console. */
 static void put(FILE *f, const char *from, size_t n)
 {
     if (!goes(f, true))
@@ -404,6 +408,8 @@ char *read_text(const char *path, size_t *length)
     return text;
 }
 
+/* Return the text of a file of /dev, which is read in one call so that it is of
+ * one moment. */
 char *read_printed(const char *path)
 {
     int fd = open(path, O_RDONLY);

@@ -15,6 +15,8 @@ static inline bool misaligned(const void *p)
     return (uintptr_t)p % WORD != 0;
 }
 
+/* Copy by words where both addresses have the same offset in a word, four at a
+ * time; the rest byte by byte. */
 void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
     u8 *d = to;
@@ -38,6 +40,7 @@ void *memcpy(void *restrict to, const void *restrict from, size_t n)
     return to;
 }
 
+/* Copy from the end if the target begins within the source. */
 void *memmove(void *to, const void *from, size_t n)
 {
     u8 *d = to;

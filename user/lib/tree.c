@@ -139,6 +139,8 @@ static bool find_home(struct walk *w, const char *path)
     return !strchr(path, '/') && !is_dot(path);
 }
 
+/* Visit a path and, if it is a directory, all below it; a directory after what
+ * is in it. Returns 1 if anything failed. */
 int tree_walk(const char *path, bool may_miss,
               int (*visit)(const struct tree_entry *))
 {

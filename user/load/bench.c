@@ -92,6 +92,7 @@ static void bench_read(char **args)
     report("read", read_through(fd, BIG_CALL), "bytes");
 }
 
+/* Read a file that is in the cache, 20 times. */
 static void bench_cached(char **args)
 {
     int fd = open_file(args[0], O_RDONLY);
@@ -116,6 +117,7 @@ static u32 *shuffled(u64 n)
     return order;
 }
 
+/* Read n blocks of a file in a random order, each once. */
 static void bench_random(char **args)
 {
     int fd = open_file(args[0], O_RDONLY);
@@ -130,6 +132,7 @@ static void bench_random(char **args)
     report("random", n, "reads");
 }
 
+/* Create and remove an empty file n times. */
 static void bench_create(char **args)
 {
     u64 n = size_arg(args[0], "N");

@@ -144,6 +144,7 @@ static bool is_directory(u32 entry)
     return entry != NONE && item_of(entry)->type == S_IFDIR;
 }
 
+/* Return the entry of that name in a directory, or NONE. */
 static u32 find(u32 parent, const char *name)
 {
     for (u32 i = 1; i < ENTRIES; i++) {
@@ -222,6 +223,7 @@ struct place {
     u32 entry; /* NONE: there is none */
 };
 
+/* Make the path of a name in a directory, from the top down. */
 static void path_to(char *to, u32 parent, const char *name)
 {
     char below_it[PATH_BYTES];
@@ -293,6 +295,7 @@ static void link_text(char *text, const struct item *it)
     text[it->size] = 0;
 }
 
+/* Compare an open file with what it should have: size, names, each byte. */
 static void check_open(int fd, const struct item *it)
 {
     struct stat st;
@@ -328,6 +331,8 @@ static u64 written_less(i64 got, u64 n)
     return got;
 }
 
+/* Write an item's contents from that offset on, sometimes fsync, and close. A
+ * disk that is full may write less. */
 static void write_from(int fd, struct item *it, u64 from)
 {
     make_content(it);
@@ -422,6 +427,8 @@ static void do_symlink(void)
     add_name(p, i);
 }
 
+/* Make a second name of a file, unless a directory or a link makes that
+ * pointless. */
 static void do_link(void)
 {
     struct place from = choose(0), to = choose(1);
@@ -456,6 +463,8 @@ static void do_rmdir(void)
         drop_name(p.entry);
 }
 
+/* Return the errors that a rename may end with, a bit each; 0: it must
+ * succeed. */
 static u64 objections_to_rename(struct place from, struct place to)
 {
     u64 no = 0;
@@ -475,6 +484,7 @@ static u64 objections_to_rename(struct place from, struct place to)
     return no;
 }
 
+/* Rename something, in the model, too. It must not become deeper than DEPTH. */
 static void do_rename(void)
 {
     struct place from = choose(0), to = choose(1);
@@ -576,6 +586,7 @@ static void do_check(void)
         expect(lstat(path[0], &st), BIT(ENOENT));
 }
 
+/* Compare the whole directory with the model. */
 static void check_all(void)
 {
     path[0][0] = path[1][0] = 0;
@@ -597,6 +608,7 @@ static const struct weighted kinds[] = {
     {"sync", do_sync, 1},
 };
 
+/* Do a random operation; at times compare everything. */
 static void operate(void)
 {
     const struct weighted *w =

@@ -123,6 +123,8 @@ static void wait_for_all(const int fds[2])
     read(fds[0], &byte, 1);
 }
 
+/* Be the process that reads a file: wait for the common start, read, wait until
+ * all have ended, and send the times of its reads. */
 static void be_reader(u64 file, u64 start_ns, const int all[2], int out)
 {
     char path[PATH_BYTES];
@@ -166,6 +168,8 @@ static void empty_cache(void)
         die("%s at %s", o.disk, o.dir);
 }
 
+/* Read random places of the disk, so that the drive's own cache has nothing of
+ * the files. */
 static void empty_drive(void)
 {
     static char buf[FLUSH_BYTES];
@@ -215,6 +219,8 @@ static u64 collect(int fd)
     return ended_ns;
 }
 
+/* Empty both caches, choose files, and have one process for each read it, all
+ * from one moment on. The run lasts until the last has ended. */
 static void run_once(void)
 {
     u64 file[FILES_MAX], ended_ns = 0;

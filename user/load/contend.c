@@ -57,6 +57,8 @@ static const struct use uses[] = {
     {"block", {change_inode, change_inode}},
 };
 
+/* Repeat a process's part for that long, and print how often and the longest
+ * time of one. */
 static void work(const struct use *u, u32 process, const char *path,
                  u64 start_ns, u64 ns)
 {

@@ -132,6 +132,8 @@ static bool has_grown(const struct table *t, const struct row *r,
     return true;
 }
 
+/* Take an earlier row's counts out of a row, so that what is left happened
+ * since. */
 static void subtract(const struct table *t, struct row *r,
                      const struct table *earlier, const struct row *e)
 {
@@ -176,6 +178,7 @@ static void print_value(const struct row *r, u64 value)
         printf(" %12lu", value);
 }
 
+/* Print the mean and quantiles of a row; quantiles are in 1/100,000. */
 static void print_row(const struct table *t, const struct row *r)
 {
     static const u64 quantiles[] = {50000, 99000, 99900, 100000};

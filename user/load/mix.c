@@ -216,6 +216,7 @@ static void (*const tasks[])(void) = {
 
 /* ---- a user ---- */
 
+/* Be that user: random numbers and paths of its own. */
 static void become(u64 user)
 {
     chance = random_stream(o.seed, user, 0);
@@ -248,6 +249,7 @@ static void report(u64 user, u64 start_ns, u64 end_ns)
     printf("}\n");
 }
 
+/* Do random tasks from start_ns until limit_ns, and note how long each took. */
 static void work_until(u64 start_ns, u64 limit_ns)
 {
     u64 now_ns = gettime(CLOCK_VIRTUAL);
@@ -304,6 +306,7 @@ static bool finish(const int *fds)
     return failed;
 }
 
+/* Fork one process for each user; all begin at the same moment. */
 int main(int argc, char **argv)
 {
     int fds[USERS_MAX];

@@ -47,6 +47,8 @@ static void describe(char *to, u64 bytes)
              length, at, size);
 }
 
+/* Expect the result of a call. A loss that was reported ends the program
+ * well. */
 static void expect(i64 got, u64 wanted)
 {
     if (got < 0) {
@@ -241,6 +243,7 @@ static void do_advise(void)
     expect(advise(fd, whole ? 0 : at, whole ? 0 : length, advice), 0);
 }
 
+/* Compare the whole file with the model. */
 static void check_all(void)
 {
     do_stat();

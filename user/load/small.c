@@ -115,6 +115,7 @@ static void remove_directory(const char *path)
         die("%s", path);
 }
 
+/* Create, read or remove each file, and note how long each took. */
 static void each_file(void)
 {
     char path[PATH_BYTES];

@@ -32,6 +32,8 @@ static void skip(struct expression *s)
     s->at += strspn(s->at, " \t\r\n");
 }
 
+/* Return a / b or the rest. The least number divided by -1 has no result in 64
+ * bits: it stays. */
 static i64 divide(struct expression *s, i64 a, i64 b, bool rest)
 {
     if (b == 0)
@@ -79,6 +81,7 @@ static i64 number(struct expression *s, const char *text, char **end)
     return n;
 }
 
+/* Return the number that a variable holds, 0 if it is empty. */
 static i64 variable(struct expression *s)
 {
     size_t n = name_length(s->at);
@@ -103,6 +106,8 @@ static i64 in_parens(struct expression *s)
     return n;
 }
 
+/* Parse a number, a variable, or an expression with a sign, a ! or
+ * parentheses. */
 static i64 value(struct expression *s)
 {
     skip(s);
@@ -128,6 +133,7 @@ static i64 value(struct expression *s)
     return n;
 }
 
+/* Return the operator of that level at this place, or NULL. */
 static const struct operator* operator_at(struct expression *s, int level)
 {
     skip(s);

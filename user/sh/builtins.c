@@ -78,6 +78,7 @@ static int wait_patiently(int pid, int *waited)
     return dead;
 }
 
+/* Wait for all processes, or for one. */
 static int builtin_wait(int argc, char **argv)
 {
     int waited = 0;
@@ -139,6 +140,8 @@ static i64 line_to_read(char *line)
     return n;
 }
 
+/* Read a line and give its words to the variables; the last one gets the
+ * rest. */
 static int builtin_read(int argc, char **argv)
 {
     static const char blanks[] = " \t";

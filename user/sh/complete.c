@@ -27,6 +27,7 @@ static bool precedes_command(const char *word)
     return false;
 }
 
+/* End a word, if there is one, and note whether a command comes next. */
 static void end_word(struct place *p)
 {
     if (!p->in_word)
@@ -63,6 +64,8 @@ static void plain(struct place *p, char c)
     }
 }
 
+/* Return what the cursor is in: the word so far, its quote, and whether it is a
+ * command. */
 static struct place find_place(const char *line, size_t cursor)
 {
     struct place p = {.word = alloc(cursor + 1), .command = true};
@@ -122,6 +125,8 @@ static void add_builtins(struct strings *names, const char *begin)
     }
 }
 
+/* Return the names that could complete the word at the cursor: builtins and
+ * programs for a command, else files of the word's directory. */
 struct completion complete(const char *line, size_t cursor)
 {
     struct place p = find_place(line, cursor);

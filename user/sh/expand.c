@@ -16,6 +16,8 @@ struct expansion {
     size_t length, room;
 };
 
+/* Add a character to the field. A backslash goes before one that is special in
+ * patterns and was quoted, so that it stands for itself. */
 static void append(struct expansion *x, char c)
 {
     if (x->length + 3 > x->room) {
@@ -68,6 +70,7 @@ static void end_field(struct expansion *x)
     x->any = x->pattern = false;
 }
 
+/* Add a variable's value. Outside quotes its blanks end fields. */
 static void append_value(struct expansion *x, const char *value)
 {
     for (; *value; value++) {
@@ -97,6 +100,7 @@ static void append_params(struct expansion *x, bool apart)
     }
 }
 
+/* Add the value of a variable or of a parameter such as $1, $? or $@. */
 static void append_variable(struct expansion *x, const char *name)
 {
     if (isdigit(*name)) {
@@ -204,6 +208,7 @@ static bool is_quote(struct expansion *x, const char *s, char *quote)
     return true;
 }
 
+/* Expand a word into fields: quotes, backslashes and $ are replaced. */
 static void expand(struct expansion *x, const char *s)
 {
     char quote = 0;
@@ -230,6 +235,8 @@ static void expand(struct expansion *x, const char *s)
     end_field(x);
 }
 
+/* Expand words from number `from` on into `out`. False: a message says what is
+ * wrong. */
 bool expand_words(const struct strings *words, int from, struct strings *out)
 {
     *out = (struct strings){0};

@@ -33,6 +33,8 @@ static void syntax_error(struct parser *p)
     status = 2;
 }
 
+/* Run a text, one complete list of commands after the other. Memory of each is
+ * released before the next. */
 static int run_lines(const char *text)
 {
     struct parser p = parser_of(text, 1);
@@ -80,6 +82,7 @@ static void reap(void)
     }
 }
 
+/* Let the user edit a line, the first of a command or a further one. */
 static i64 edited_line(char *line, bool first)
 {
     char prompt[PATH_BYTES + 16] = "> ", cwd[PATH_BYTES];
@@ -95,6 +98,8 @@ static i64 edited_line(char *line, bool first)
     return n;
 }
 
+/* Read a line byte by byte, so that nothing of the next line is taken. Returns
+ * its length, or EDIT_EOF and so on. */
 i64 plain_line(char *line)
 {
     i64 n = 0;
@@ -153,6 +158,7 @@ static void cannot_read(void)
     status = 2;
 }
 
+/* Read and run one command from standard input. False: that has ended. */
 bool run_input(void)
 {
     char *text = NULL;

@@ -6,6 +6,7 @@ int output_status;
 
 /* ---- redirections ---- */
 
+/* Open what a redirection names: a file, or another descriptor's number. */
 static int open_target(const struct redirect *r, const char *name)
 {
     switch (r->how) {
@@ -38,6 +39,7 @@ bool redirect(const struct redirect *r)
     return true;
 }
 
+/* Duplicate a descriptor to a number above 9, which scripts cannot name. */
 int dup_high(int fd)
 {
     int low = dup(fd);
@@ -81,6 +83,8 @@ static bool save(const struct redirect *r, int saved[10])
     return true;
 }
 
+/* Do something in this process with the command's redirections, and undo
+ * those. */
 int with_redirects(struct node *n, int (*act)(struct node *))
 {
     int saved[10], result = 1;
@@ -173,6 +177,8 @@ static int finish(const int *pids, int count)
     return interrupted ? 130 : result;
 }
 
+/* Run a pipeline: each command is a process whose input is the output of the
+ * one before it. */
 int run_job(struct node *n)
 {
     int count = 1;
@@ -239,6 +245,7 @@ static char *read_output(int fd)
     return text;
 }
 
+/* Return what a command prints, for $( ), or NULL. */
 char *output_of(struct node *n)
 {
     int fds[2];

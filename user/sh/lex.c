@@ -36,6 +36,7 @@ u32 line_here(struct parser *p)
     return p->line;
 }
 
+/* Skip blanks, comments, and line ends that a backslash hides. */
 void skip_blanks(struct parser *p)
 {
     for (;;) {
@@ -120,6 +121,7 @@ static const char *part_end(const char *s, int depth)
     return s + 1;
 }
 
+/* Return where the ( at s ends, behind its ); NULL: it does not end. */
 const char *paren_end(const char *s, int depth)
 {
     if (depth > NESTING)
@@ -137,6 +139,8 @@ static void unfinished(struct parser *p, const char *s)
     p->incomplete = true;
 }
 
+/* Return the next word as it stands, with its quotes; NULL: there is none
+ * here. */
 char *parse_word(struct parser *p)
 {
     skip_blanks(p);

@@ -80,6 +80,8 @@ static void replace_line(struct edit *e, const char *text)
     move_to(e, e->length);
 }
 
+/* Show a line of the history by its number, or the line that was being typed:
+ * the draft, whose number is history.count. */
 static void show_entry(struct edit *e, int entry)
 {
     if (entry < 0 || entry > history.count)
@@ -93,6 +95,7 @@ static void show_entry(struct edit *e, int entry)
     replace_line(e, entry == history.count ? e->draft : history.line[entry]);
 }
 
+/* Return where the word before the cursor begins. */
 static size_t word_start(const struct edit *e)
 {
     size_t at = e->cursor;
@@ -122,6 +125,8 @@ static void clear_screen(struct edit *e)
 
 #define MOST_SHOWN 200 /* names in a list of candidates */
 
+/* Insert text that completes a word, with a backslash before what is
+ * special. */
 static void insert_text(struct edit *e, const char *text, size_t n, char quote)
 {
     for (size_t i = 0; i < n; i++) {

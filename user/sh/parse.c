@@ -223,6 +223,7 @@ static void expect_more(struct parser *p, const char *operator)
                   line_here(p));
 }
 
+/* Parse commands with | between them, perhaps with a ! in front. */
 static struct node *parse_pipeline(struct parser *p)
 {
     bool not = accept_word(p, "!");
@@ -239,6 +240,8 @@ static struct node *parse_pipeline(struct parser *p)
     return not ? new_node(NOT, n, NULL) : n;
 }
 
+/* Parse pipelines with && and || between them, from the left; neither binds
+ * more closely. */
 static struct node *parse_and_or(struct parser *p)
 {
     struct node *n = parse_pipeline(p);
@@ -280,6 +283,8 @@ static struct node *parse_item(struct parser *p)
     return n;
 }
 
+/* Parse commands up to the end that is wanted, which is skipped unless it is a
+ * reserved word. */
 struct node *parse_list(struct parser *p, enum until until)
 {
     struct node *list = NULL;

@@ -88,6 +88,7 @@ static void NORETURN run_program(char **argv)
     _exit(result);
 }
 
+/* Be the process of a command of a pipeline; never returns. */
 void run_child(struct node *n)
 {
     interactive = false;
@@ -153,6 +154,8 @@ static bool goes_on(void)
     return again;
 }
 
+/* Run the body while, or until, the test succeeds. Memory of each round is
+ * released. */
 static int run_while(struct node *n)
 {
     int result = 0;
@@ -170,6 +173,7 @@ static int run_while(struct node *n)
     return interrupted ? status : result;
 }
 
+/* Run the body for each value; without `in`, for each parameter. */
 static int run_for(struct node *n)
 {
     struct strings values, all = {.at = (char *[]){"\"$@\"", NULL}, .count = 1};

@@ -21,6 +21,8 @@ static const char *add_bytes(const char *bytes, u32 n)
     return NULL;
 }
 
+/* Read a file into the text. Returns what went wrong, or NULL, also if there is
+ * no such file. */
 const char *file_read(const char *path)
 {
     struct stat st;
@@ -52,6 +54,7 @@ static bool flush_chunk(int fd, u32 *have)
     return done;
 }
 
+/* Put bytes into the chunk, and write the chunk each time that it is full. */
 static bool write_bytes(int fd, u32 *have, const char *bytes, u32 n)
 {
     while (n > 0) {
@@ -103,6 +106,8 @@ static int replace(const char *path, u32 mode)
     return error;
 }
 
+/* Write the text to a file. A plain file with one name is replaced by a new
+ * one, others are overwritten. Returns what went wrong, or NULL. */
 const char *file_write(const char *path)
 {
     struct stat st;

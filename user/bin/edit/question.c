@@ -13,6 +13,7 @@ static int key_after(struct view *v, const char *question, const char *answer)
     return read_key();
 }
 
+/* Ask for a line at the foot of the screen. False: it was cancelled. */
 bool ask(struct view *v, const char *question, char answer[ANSWER_BYTES])
 {
     u32 n = 0;
@@ -34,6 +35,7 @@ bool ask(struct view *v, const char *question, char answer[ANSWER_BYTES])
     return true;
 }
 
+/* Ask for one of these keys; 0: it was cancelled. */
 char ask_key(struct view *v, const char *question, const char *keys)
 {
     int key;
@@ -57,6 +59,8 @@ static i64 find_in(u32 row, u32 from, const char *what)
     return -1;
 }
 
+/* Move to the next place of a text, from behind the cursor on and round to
+ * it. */
 bool find(struct view *v, const char *what)
 {
     for (u32 i = 0; i <= text.count; i++) {

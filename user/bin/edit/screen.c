@@ -81,6 +81,8 @@ u32 screen_place(u32 row, u32 column)
     return place;
 }
 
+/* Return the byte of a row that is shown at that place, or the last one before
+ * it. */
 u32 screen_byte_at(u32 row, u32 wanted)
 {
     const struct line *l = &text.line[row];
@@ -130,6 +132,7 @@ static void make_row(char *to, u32 row, u32 left)
     *to = 0;
 }
 
+/* Draw a row of the screen, unless it is shown already. */
 static void send_row(u32 y, const char *row)
 {
     char go[20];
@@ -142,6 +145,8 @@ static void send_row(u32 y, const char *row)
     send("\033[K");
 }
 
+/* Make the inverse row: path and state at the left, the cursor's place at the
+ * right. */
 static void make_status(char *to, const struct view *v)
 {
     char left[ROW_BYTES], right[80];

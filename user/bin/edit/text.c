@@ -32,6 +32,7 @@ static bool fits(u32 bytes)
     return text.bytes + bytes <= MOST_BYTES;
 }
 
+/* Make room for an empty line before that row. */
 static bool make_line(u32 row)
 {
     refused = "the text has reached 100000 lines, the most that edit holds";
@@ -52,6 +53,7 @@ bool text_begin(void)
     return make_line(0);
 }
 
+/* Insert bytes into one line. False: there is no memory. */
 static bool put(struct line *l, u32 column, const char *bytes, u32 n)
 {
     if (!make_room((void **)&l->at, &l->room, l->length + n, 1))
@@ -128,6 +130,8 @@ static bool continues(const struct line *l, u32 column)
     return column < l->length && (l->at[column] & 0xc0) == 0x80;
 }
 
+/* Return where the character before the column begins. A character may have
+ * several bytes. */
 u32 text_before(u32 row, u32 column)
 {
     const struct line *l = &text.line[row];
@@ -137,6 +141,7 @@ u32 text_before(u32 row, u32 column)
     return column;
 }
 
+/* Return where the next character begins. */
 u32 text_behind(u32 row, u32 column)
 {
     const struct line *l = &text.line[row];

@@ -81,6 +81,8 @@ static char *whole_pages(u64 bytes)
 }
 
 static void child(struct job *j) NORETURN;
+/* Be the process of a job: prepare, wait for the start, run, wait until all
+ * jobs have ended, and print the result. */
 static void child(struct job *j)
 {
     close(start_pipe[1]);

@@ -168,6 +168,8 @@ static void add_job(const struct job *base, char **word, int n)
     }
 }
 
+/* Parse the words into jobs. Jobs are separated by a word; what comes before
+ * the first name= holds for all jobs. */
 void parse(char **word, int n)
 {
     struct job base = {0};

@@ -5,7 +5,8 @@
 
 struct histogram response, fsyncs;
 
-/* True if all processes of the job have ended. */
+/* True if all processes of the job have ended: each sets its file's offset,
+ * which is 0 until then. */
 static bool has_ended(const struct job *first)
 {
     for (const struct job *j = first; j < first + first->numjobs; j++)
@@ -71,6 +72,8 @@ static u64 next_in_order(const struct job *j)
     return j->issued % j->streams * part + block;
 }
 
+/* Return the next block of the job: by a Zipf distribution, at random, or in
+ * order. */
 static u64 choose_block(struct job *j)
 {
     u32 kind = kind_of(j);
@@ -126,6 +129,8 @@ static u64 choose_bytes(struct job *j)
     return partial ? j->bs_bytes - SECTOR : j->bs_bytes;
 }
 
+/* Read or write a block, and note its response time: from when it was due, in
+ * an open loop, else from now. */
 static void do_io(struct job *j, u64 now_ns, u64 block, bool write)
 {
     u64 at = j->offset_bytes + block * j->bs_bytes;
@@ -151,6 +156,8 @@ static void do_io(struct job *j, u64 now_ns, u64 block, bool write)
     fsync_if_due(j, block);
 }
 
+/* Do the job's I/Os until their number or its time is over. Then move the
+ * file's offset to 1, by which other jobs see that this process has ended. */
 void run_job(struct job *j)
 {
     j->due_ns = j->end_ns = j->start_ns;

@@ -24,6 +24,8 @@ void finish(struct output *f)
     close(f->fd);
 }
 
+/* Write bytes at that offset in pieces that end at multiples of the buffer, as
+ * stdio does. */
 void put(struct output *f, u64 at, u64 bytes)
 {
     for (u64 n; bytes; bytes -= n, at += n) {
@@ -41,6 +43,8 @@ void write_file(const char *path, u64 bytes)
     compute_file(path, bytes, 0, 0);
 }
 
+/* Write a file while computing: a share of the time before the first piece, the
+ * rest evenly. */
 void compute_file(const char *path, u64 bytes, u64 us, u64 first)
 {
     struct output f = create(path);

@@ -80,6 +80,8 @@ static void shuffle(u64 *order, u64 n, u64 *chance)
     }
 }
 
+/* Draw the folders in random rounds of the measured ones, until they have
+ * o.sources sources. */
 static void choose_folders(void)
 {
     u64 n = measured_folders_count, chance = random_stream(o.seed, 0, 0);
@@ -138,6 +140,8 @@ static void write_temporary(const char *path, u64 bytes, u64 us, u64 first)
     counts.temporary_bytes += bytes;
 }
 
+/* Read a source and the headers that it includes, and write the text that the
+ * compiler gets. */
 static void preprocess(const struct folder *f, u64 n,
                        const struct measured_source *m, const char *to)
 {
@@ -174,6 +178,8 @@ static u64 assemble(const struct folder *f, u64 n,
     return bytes;
 }
 
+/* Compile a source: preprocess it, compile to assembly, assemble, and remove
+ * both temporary files. */
 static void compile(struct folder *f, u64 n)
 {
     const struct measured_source *m = &measured_sources[f->first + n];
@@ -255,6 +261,8 @@ static u64 linked(u64 bytes)
     return bytes * o.program / 100;
 }
 
+/* Link the program: read all objects, several times, and write the sections as
+ * they become known. */
 void link_all(void)
 {
     char path[PATH_BYTES];
