@@ -104,6 +104,9 @@ static bool better(const struct search *s, u64 after_ns, u64 begin_ns)
            (after_ns == s->after_ns && begin_ns < s->best_ns);
 }
 
+/* Keep the write if it is the best so far. Its own approach is asked first,
+ * because the second question, what it does to the request `to`, takes
+ * longer. */
 static void judge(struct search *s, struct request *write)
 {
     const struct detour *d = s->detour;

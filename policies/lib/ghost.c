@@ -21,6 +21,7 @@ static struct ghost **bucket_of(const struct ghosts *g, u64 name)
     return &g->bucket[share * g->most >> 32];
 }
 
+/* Return the ghost of that name, or NULL. */
 static struct ghost *find(const struct ghosts *g, u64 name)
 {
     struct ghost *ghost = *bucket_of(g, name);
@@ -29,6 +30,8 @@ static struct ghost *find(const struct ghosts *g, u64 name)
     return ghost;
 }
 
+/* Take a ghost out of its bucket and out of the order of age; its entry becomes
+ * spare. */
 static void forget(struct ghosts *g, struct ghost *ghost)
 {
     struct ghost **at = bucket_of(g, ghost->name);
@@ -47,6 +50,8 @@ static struct ghost *spare(struct ghosts *g)
     return n ? LIST_ITEM(n, struct ghost, aged) : &g->entry[g->used++];
 }
 
+/* Begin an empty list in `room`: first the entries, then the buckets. Returns
+ * the end. */
 void *ghosts_init(struct ghosts *g, void *room, u64 most)
 {
     struct ghost *entry = room;
@@ -71,6 +76,8 @@ struct ghost *ghosts_oldest(const struct ghosts *g)
     return n ? LIST_ITEM(n, struct ghost, aged) : NULL;
 }
 
+/* Make a block's name the youngest; without room for it the oldest is
+ * forgotten. */
 struct ghost *ghosts_remember(struct ghosts *g, u32 disk, u64 blkno)
 {
     ghosts_forget(g, disk, blkno);

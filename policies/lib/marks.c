@@ -45,6 +45,8 @@ void marks_start(struct marks *m, u64 high, u64 low)
                         .exact_low = low * PARTS};
 }
 
+/* Scale the high mark by how much faster or slower blocks become dirty than in
+ * the last step, and the low mark also by how they become clean. */
 static void adapt(struct marks *m, u64 dirtied, u64 cleaned)
 {
     u64 by_dirtied = ratio(m->dirtied, dirtied);
@@ -67,6 +69,8 @@ static void limit(struct marks *m, u64 most)
     m->low = MIN(m->exact_low * by / ONE / PARTS, m->high);
 }
 
+/* End a step: adapt the marks to what became dirty and clean in it, and limit
+ * them. The first two steps only give rates. */
 void marks_step(struct marks *m, const struct cache_state *s, u64 most)
 {
     u64 all_cleaned = s->written - s->writing;
@@ -127,6 +131,7 @@ static void watermarks_step(struct watermarks *w, u64 now_ns)
     c[DUE].value += flush_older(w->tunables[AGE_MS].value * NS_PER_MS);
 }
 
+/* If more is dirty than the high mark allows, write down to the low mark. */
 void watermarks_scan(struct watermarks *w, u64 now_ns)
 {
     struct cache_state s;

@@ -25,6 +25,9 @@ static u64 nearest_on_track(const struct nearest_disk *d, u64 track,
     return sector;
 }
 
+/* Search track by track from the head's on, cylinder by cylinder. Returns the
+ * free sector that the drive reaches first, and when; NO_SECTOR if none is
+ * free. */
 u64 nearest_free(const struct nearest_disk *d, u64 head_sector, u64 *begin_ns)
 {
     u64 here = head_sector / d->sectors, head = here % d->heads;

@@ -18,6 +18,8 @@ static u64 least_now(const struct pace *p, u64 early)
     return least;
 }
 
+/* Move what is due in the ticks that have passed to the current tick, and
+ * compute how many writes must be done in it. */
 void pace_keep(struct pace *p, u64 now_ns, u64 early)
 {
     u64 tick = now_ns / PACE_TICK_NS, left = 0;

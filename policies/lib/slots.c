@@ -26,6 +26,8 @@ static struct approach arrival(void *arg, u64 sector)
                          s->p->r->nsectors);
 }
 
+/* Return the free slot that the arm reaches first within these cylinders from
+ * sector `base` on. */
 u64 slots_nearest(const struct slots *p, u64 base, u32 heads, u32 cyls,
                   u64 head_sector)
 {
@@ -49,6 +51,8 @@ u64 slots_nearest_of_all(const struct slots *p)
     return slots_nearest(p, 0, t->heads, t->cyls, p->q->head_sector);
 }
 
+/* Return the slots that begin on a track, which need not begin where the track
+ * does. */
 struct track_slots slots_of_track(const struct queue *q, u64 track)
 {
     u64 sectors = q->tracks.sectors, all = q->nsectors / SLOT * SLOT;

@@ -55,6 +55,8 @@ static u64 home(const struct queue *q, u64 sector)
     return MIN(sector * q->tracks.cyls / q->nsectors, q->tracks.cyls - 1);
 }
 
+/* Look for a slot within range_cyls cylinders of the block's own place, and
+ * then anywhere. */
 static u64 find(const struct queue *q, const struct request *r, u64 now_ns)
 {
     struct slots p = {.q = q,

@@ -50,6 +50,7 @@ static u64 used_on(const struct queue *q, u64 track)
     return queue_used(q, on.first, on.end);
 }
 
+/* Return how many slots of a track are free. */
 static u64 free_on(const struct queue *q, u64 track)
 {
     struct track_slots on = slots_of_track(q, track);
@@ -98,6 +99,8 @@ static bool is_filled(const struct queue *q, u64 track)
     return free_on(q, track) * 100 <= slots * tunables[LEFT_PERCENT].value;
 }
 
+/* A block that is moved goes into a hole; one that is written goes on the track
+ * that is being filled, or an empty one. Without these, anywhere. */
 static u64 find(const struct queue *q, const struct request *r, u64 now_ns)
 {
     struct slots p = {.q = q,
@@ -161,6 +164,8 @@ static u64 emptiest(const struct queue *q)
     return best;
 }
 
+/* When the disk has been idle for long enough, name a part of the emptiest
+ * track, CLEAN_SECTORS long, that has something to move. */
 static void clean(const struct queue *q, u64 now_ns, bool idle,
                   struct clean *what)
 {

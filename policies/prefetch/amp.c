@@ -107,6 +107,7 @@ static bool at_trigger(const struct stream *s, const struct access *a)
            end_of(a) + s->word[DISTANCE] >= s->word[END];
 }
 
+/* Ask for the next set, `degree` blocks from `first` on, within the file. */
 static void start_set(struct stream *s, const struct access *a, u64 first,
                       struct readahead *w)
 {

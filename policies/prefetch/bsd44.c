@@ -38,6 +38,8 @@ static u64 next_size(u64 last, const struct access *a)
     return last ? MIN(2 * last, most) : 1;
 }
 
+/* Once a sequential read reaches the blocks read ahead last, FROM to TO, ask
+ * for more behind them. */
 static void bsd44_readahead(struct stream *s, const struct access *a,
                             struct readahead *w)
 {

@@ -33,6 +33,8 @@ static u64 wanted_end(const struct stream *s, const struct access *a)
     return a->found == MISSING ? cluster_end : 0;
 }
 
+/* Ask for what lies between the end of this read, or of what was read ahead,
+ * and the end of a cluster. */
 static void cluster_readahead(struct stream *s, const struct access *a,
                               struct readahead *w)
 {

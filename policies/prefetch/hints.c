@@ -21,6 +21,7 @@ static struct tunable tunables[] = {
 
 enum { TO }; /* word: read ahead up to here */
 
+/* Fill the window behind a read again when at most half of it is read ahead. */
 static void hints_readahead(struct stream *s, const struct access *a,
                             struct readahead *w)
 {

@@ -166,6 +166,7 @@ static u64 in_file(const struct access *a, i64 first, i64 step, u64 most)
     return n;
 }
 
+/* Ask for the next `size` reads along the trend, as far as the file goes. */
 static void start_reads(struct history *h, const struct access *a,
                         struct readahead *w)
 {
@@ -177,6 +178,8 @@ static void start_reads(struct history *h, const struct access *a,
     w->n = w->times ? a->nblocks : 0;
 }
 
+/* Note the distance from the last read. After a miss, ask for reads along the
+ * trend, or, if there is none now, along the last one. */
 static void leap_readahead(struct stream *s, const struct access *a,
                            struct readahead *w)
 {

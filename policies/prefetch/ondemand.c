@@ -57,6 +57,9 @@ static struct policy_counter counters[] = {
  * limit in sixteenths of a block, or 0 if there was no miss inside a window. */
 enum { START, SIZE, MARK, LIMIT };
 
+/* Return the largest window: max_kb, twice that for a program that reads
+ * sequentially, or one command if the program asks for more. The limit is in
+ * sixteenths of a block. */
 static u64 most_blocks(const struct stream *s, const struct access *a)
 {
     u64 kb = tunables[MAX_KB].value << (a->hint == HINT_SEQUENTIAL);
@@ -113,6 +116,8 @@ static void open_window(struct stream *s, const struct access *a)
         push_window(s, a);
 }
 
+/* A block of the window was evicted before it was used: halve the window, and
+ * keep it from growing. */
 static void shrink_window(struct stream *s, const struct access *a)
 {
     u64 half = MAX(2, s->word[SIZE] / 2);

@@ -34,6 +34,8 @@ static i64 distance(const struct stream *s, const struct access *a)
     return (i64)(a->block - s->word[LAST]);
 }
 
+/* True if the read goes on with the stream's step; before a step is known, if
+ * it is near enough. */
 static bool stride_follows(const struct stream *s, const struct access *a)
 {
     i64 d = distance(s, a);
@@ -74,6 +76,7 @@ static u64 depth(const struct stream *s)
     return MIN(1UL << MIN(times - confirm, 6), tunables[DEPTH].value);
 }
 
+/* Ask for the reads ahead, up to depth(), that have not begun yet. */
 static void stride_readahead(struct stream *s, const struct access *a,
                              struct readahead *w)
 {

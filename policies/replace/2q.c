@@ -104,6 +104,8 @@ static void two_q_coming(u32 disk, u64 blkno)
         ghosts_remember(&coming, disk, blkno);
 }
 
+/* A block stays in A1in, and in its place there, when it is used again. Any
+ * other one moves to the end of its list. */
 static void two_q_insert(struct block *b, bool reuse)
 {
     bool keeps_place = reuse && b->word[WHERE] == A1IN;
@@ -126,6 +128,8 @@ static void two_q_remove(struct block *b)
     lists[b->word[WHERE]].n--;
 }
 
+/* Take unwanted blocks first, then A1in's while it has more than kin_percent,
+ * then Am's. */
 static struct block *two_q_victim(void)
 {
     u64 kin = most_evictable * tunables[KIN_PERCENT].value / 100;

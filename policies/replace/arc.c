@@ -89,6 +89,8 @@ static bool recall(const struct block *b)
     return in_b1 || in_b2;
 }
 
+/* Return the list for a block that was used: T2 from the second use on, or if a
+ * ghost has its name. */
 static u64 where_to(const struct block *b, bool reuse)
 {
     if (!reuse)
@@ -98,6 +100,8 @@ static u64 where_to(const struct block *b, bool reuse)
     return recall(b) ? T2 : T1;
 }
 
+/* Keep |T1| + |B1| within the cache's size, and all four lists within twice
+ * that. */
 static void trim_ghosts(void)
 {
     u64 here = lists[T1].n + lists[T2].n;

@@ -103,6 +103,8 @@ static u32 list_for(const struct block *b)
     return in_b1 || in_b2 ? T2 : T1;
 }
 
+/* Keep |T1| + |B1| within the cache's size, and all four lists within twice
+ * that. */
 static void trim_ghosts(void)
 {
     u64 here = lists[T1].n + lists[T2].n;

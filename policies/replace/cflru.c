@@ -82,6 +82,7 @@ static void fit_window(void)
         edge = first_outside() + 1;
 }
 
+/* Insert a block by its last use; unwanted ones come before all others. */
 static void cflru_insert(struct block *b, bool reuse)
 {
     tree_insert(tree_of(b), &b->node, reuse ? WANTED | b->used : ++unwanted);
@@ -98,6 +99,7 @@ static void cflru_remove(struct block *b)
     fit_window();
 }
 
+/* Take the first clean block of the window, else the first dirty block. */
 static struct block *cflru_victim(void)
 {
     struct tree_node *clean = tree_at_or_after(&by_use[CLEAN], 0);

@@ -54,6 +54,8 @@ static void clock_remove(struct block *b)
     tree_remove(&first_to_last, &b->node);
 }
 
+/* Move the hand to the first block without a mark. A marked one goes to the
+ * end, without its mark. */
 static struct block *clock_victim(void)
 {
     struct tree_node *n;

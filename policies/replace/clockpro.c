@@ -102,6 +102,7 @@ static void clockpro_remove(struct block *b)
     tree_remove(&kinds[kind_of(b)].evictable, &b->node);
 }
 
+/* Give a block its kind and its place on the clock. */
 static void become(struct block *b, u64 kind, u64 place)
 {
     kinds[kind_of(b)].n--;
@@ -214,6 +215,8 @@ static void clockpro_insert(struct block *b, bool reuse)
     }
 }
 
+/* Move the cold hand to a block without a mark. A marked one becomes hot if it
+ * is in its test, else its test begins. */
 static struct block *clockpro_victim(void)
 {
     struct block *b = first_of(UNWANTED);

@@ -110,6 +110,7 @@ static struct tree *tree_of(const struct block *b)
     return &kinds[MIN(b->word[KIND], HIR)].evictable;
 }
 
+/* Give a block its kind, as the one that was used last. */
 static void become(struct block *b, u64 kind)
 {
     kinds[b->word[KIND]].n--;
@@ -177,6 +178,7 @@ static struct block *lirs_victim(void)
     return b ? b : oldest(LIR);
 }
 
+/* Keep the name of an HIR block, with when it was used last. */
 static void lirs_evicted(const struct block *b)
 {
     u64 kind = b->word[KIND];

@@ -196,6 +196,7 @@ static u32 first_protected(void)
     return TIERS;
 }
 
+/* A generation has ended: average each tier's counts with those of the past. */
 static void learn_from_the_past(void)
 {
     for (u32 i = 0; i < TIERS; i++) {
@@ -228,6 +229,7 @@ static struct block *first_in(u32 slot)
     return n ? TREE_ITEM(n, struct block, node) : NULL;
 }
 
+/* Return the first evictable block of the oldest generation that has one. */
 static struct block *first_of_oldest(void)
 {
     struct block *b = NULL;
@@ -236,6 +238,8 @@ static struct block *first_of_oldest(void)
     return b;
 }
 
+/* Take the first block of the oldest generation. If its tier is protected it
+ * moves to the next generation instead. */
 static struct block *mglru_victim(void)
 {
     struct block *b = first_in(SLOTS);

@@ -43,6 +43,8 @@ static void sieve_start(void)
     hand = 0;
 }
 
+/* A new block joins at the young end. A use only marks a block, which stays
+ * where it is. */
 static void sieve_insert(struct block *b, bool reuse)
 {
     b->word[MARK] = reuse && b->word[PLACE] && !b->first;
@@ -58,6 +60,8 @@ static void sieve_remove(struct block *b)
     tree_remove(&oldest_first, &b->node);
 }
 
+/* Move the hand from old to young blocks to the first one without a mark, and
+ * take marks away on the way. */
 static struct block *sieve_victim(void)
 {
     struct tree_node *first = tree_at_or_after(&oldest_first, 0);

@@ -122,6 +122,8 @@ static u64 *counter(u64 hash, u32 row, u32 *shift)
     return &sketch[row * row_words(width_bits) + i / IN_A_WORD];
 }
 
+/* Return the sketch's estimate of how often a block was used: the least of its
+ * counters, one in each row. */
 static u64 uses_of(u32 disk, u64 blkno)
 {
     u64 count = MOST_COUNTED;
@@ -133,6 +135,8 @@ static u64 uses_of(u32 disk, u64 blkno)
     return count;
 }
 
+/* Halve all counters. Sixteen counters of 4 bits are in a word; the mask drops
+ * the bit that each gets from its neighbour. */
 static void halve(void)
 {
     for (u64 i = 0; i < ROWS * row_words(width_bits); i++)
@@ -141,6 +145,7 @@ static void halve(void)
     counters[HALVED].value++;
 }
 
+/* Add 1 to those of the block's counters that equal the estimate. */
 static void count_use(u32 disk, u64 blkno)
 {
     u64 count = uses_of(disk, blkno);
@@ -204,6 +209,8 @@ static void shorten(u32 from, u64 size, u32 to)
     }
 }
 
+/* A new block joins the window; a block of main that is used again joins
+ * protected. Lists that are too long then give blocks to probation. */
 static void wtinylfu_insert(struct block *b, bool reuse)
 {
     u64 from = b->word[WHERE];
@@ -237,6 +244,8 @@ static struct block *of_main(void)
     return b ? b : oldest(PROTECTED);
 }
 
+/* The oldest block of a full window is the candidate. It takes the place of
+ * main's victim if it was used more often; else it is the victim itself. */
 static struct block *wtinylfu_victim(void)
 {
     struct block *unwanted = oldest(UNWANTED), *main = of_main();

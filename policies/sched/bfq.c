@@ -224,6 +224,7 @@ static void add(struct process *p, struct request *r)
     p->requests++;
 }
 
+/* Take a request out of its process's list. */
 static void drop(struct process *p, struct request *r)
 {
     u64 *at = &p->first;
@@ -305,6 +306,8 @@ static void note_think(struct disk_turns *d, u64 which, u64 now_ns)
     d->idling = false;
 }
 
+/* Count whether the process's requests are far apart: up for a far one, down
+ * for a near one. */
 static void note_seek(struct process *p, const struct request *r)
 {
     u64 from = p->next_sector;
@@ -318,6 +321,8 @@ static void note_seek(struct process *p, const struct request *r)
 
 /* ---- hooks ---- */
 
+/* Put a request into its process's queue. A queue that was empty gets a place
+ * in virtual time, unless it is its turn. */
 static void bfq_queued(struct queue *q, struct request *r, u64 now_ns)
 {
     struct disk_turns *d = &disks[q->disk];
@@ -364,6 +369,8 @@ static void end_if_used(struct disk_turns *d, u64 head, u64 now_ns)
         end_turn(d, USED_UP);
 }
 
+/* End or begin turns as necessary. If the process whose turn it is has no
+ * request, the disk stays idle. */
 static struct request *bfq_next(struct queue *q, u64 now_ns)
 {
     struct disk_turns *d = &disks[q->disk];

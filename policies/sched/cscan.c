@@ -41,6 +41,8 @@ static void turn(struct queue *q, u64 now_ns)
         q->word[BACK_NS] ? q->word[BACK_NS] - now_ns : 0;
 }
 
+/* Serve upwards. At the top the arm goes to the end and back to the beginning,
+ * and nothing is served meanwhile. */
 static struct request *cscan_next(struct queue *q, u64 now_ns)
 {
     struct request *r = queue_at_or_after(q, BOTH, q->head_sector);

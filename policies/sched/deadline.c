@@ -75,6 +75,8 @@ static u64 resume(struct queue *q, bool writing)
     return from;
 }
 
+/* Begin a batch of reads or writes: with its oldest request if that has
+ * expired, else where the last batch of its kind ended. */
 static struct request *begin_batch(struct queue *q, u64 now_ns)
 {
     bool writing = turn_of_writes(q);

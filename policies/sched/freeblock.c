@@ -63,6 +63,8 @@ static struct request *next_queued(struct queue *q)
     return promised ? r : queue_circular(q, BOTH, q->word[SWEEP]);
 }
 
+/* Choose C-LOOK's request, or a candidate that can be written before it without
+ * delay. The request before which it goes is noted as promised. */
 static struct request *freeblock_next(struct queue *q, u64 now_ns)
 {
     struct request *r = next_queued(q);

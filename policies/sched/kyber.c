@@ -131,6 +131,8 @@ static u64 target_ns(u64 domain)
 
 /* ---- latencies ---- */
 
+/* Count a latency in the histogram. A bucket is a quarter of the target, so the
+ * first GOOD of them are within it. */
 static void sample(struct domain *d, u64 kind, u64 ns, u64 target_ns,
                    u64 now_ns)
 {
@@ -172,6 +174,8 @@ static u64 percentile(struct domain *d, u64 kind, u64 percent, u64 now_ns)
 
 /* ---- depths ---- */
 
+/* True if a tenth of the requests of a domain missed its target in the
+ * device. */
 static bool is_congested(struct device *dev, u64 now_ns)
 {
     bool congested = false;
@@ -183,6 +187,7 @@ static bool is_congested(struct device *dev, u64 now_ns)
     return congested;
 }
 
+/* Scale a domain's depth by the quarter of its 99th percentile. */
 static void set_depth(struct domain *d, u64 p99, u64 most)
 {
     u64 depth = d->depth * (p99 + 1) / GOOD;
@@ -240,6 +245,7 @@ static void tie(struct request **end, struct request *r, u32 word,
         *end = to;
 }
 
+/* Put a request at the end of its domain's list, outside the device. */
 static void line_up(struct domain *d, struct request *r)
 {
     r->word[NEXT] = 0;
@@ -273,6 +279,7 @@ static bool may_enter(const struct device *dev, const struct domain *d)
            (!is_unwaited(d->first) || dev->unwaited < unwaited);
 }
 
+/* Let the domain's first request into the device. */
 static void enter(struct device *dev, struct domain *d, u64 now_ns)
 {
     struct request *r = d->first;
@@ -284,6 +291,7 @@ static void enter(struct device *dev, struct domain *d, u64 now_ns)
     dev->unwaited += is_unwaited(r);
 }
 
+/* Take a request out of the device; the last place fills its place. */
 static void go_out(struct device *dev, struct domain *d, struct request *r)
 {
     struct place last = dev->places[--dev->inside];

@@ -47,6 +47,8 @@ struct choice {
     u64 soonest_ns;
 };
 
+/* Compare a request with the best so far. Each us of age counts as `ageing` ns
+ * gained. */
 static void look_at(struct choice *c, const struct queue *q, struct request *r,
                     u64 now_ns)
 {
@@ -65,6 +67,7 @@ static void look_at(struct choice *c, const struct queue *q, struct request *r,
     }
 }
 
+/* Look at one request of each start sector. */
 static struct request *satf_next(struct queue *q, u64 now_ns)
 {
     struct choice c = {0};

@@ -23,6 +23,7 @@ static struct policy_counter counters[] = {
 /* The words of a queue. */
 enum { FALLING, LAST_START };
 
+/* Return the nearest request in the direction of the sweep. */
 static struct request *nearest_ahead(const struct queue *q, u64 from)
 {
     if (!q->word[FALLING])

@@ -143,6 +143,8 @@ static void note_gap(struct queue *q, u64 now_ns)
     q->word[GAP_NS] += alone_ns / 8 - q->word[GAP_NS] / 8;
 }
 
+/* Note when a candidate must be written, and how many writes processes wait
+ * for. The first request for which one waits ends a gap. */
 static void sluice_queued(struct queue *q, struct request *r, u64 now_ns)
 {
     keep_pace(q, now_ns);
@@ -222,6 +224,8 @@ static struct request *soonest(const struct queue *q, enum direction dir,
 
 /* ---- foreground requests ---- */
 
+/* Return the next foreground request, or NULL. While a process waits for a
+ * write, any queued write may be that request. */
 static struct request *foreground(const struct queue *q, u64 now_ns)
 {
     enum direction dir = q->word[WAITED] ? BOTH : READS;
@@ -382,6 +386,9 @@ static struct request *write_alone(struct queue *q, bool reads, u64 now_ns)
     return near ? on_the_way_to(q, write) : at_a_price(q, write);
 }
 
+/* Choose: the request before which a free write went; else a write that fits
+ * before the next read, or, with nobody waiting, any write that is due; else
+ * the read. */
 static struct request *sluice_next(struct queue *q, u64 now_ns)
 {
     if (now_ns < q->done_ns)

@@ -17,6 +17,8 @@ static struct policy_counter counters[] = {
     {0},
 };
 
+/* Return the request whose first sector is nearest to the head; of two, the
+ * lower. */
 static struct request *nearest(const struct queue *q)
 {
     u64 head = q->head_sector;

@@ -73,6 +73,7 @@ static struct request *next_group(struct queue *q)
     }
 }
 
+/* Return the hand's next candidate, of its group or of the next one. */
 static struct request *next_dirty(struct queue *q)
 {
     struct request *r = queue_at_or_after(q, CANDIDATES, q->word[HAND]);
@@ -82,6 +83,8 @@ static struct request *next_dirty(struct queue *q)
     return r;
 }
 
+/* Serve reads and writes first. Without any, write dirty blocks, from
+ * high_blocks of them down to low_blocks. */
 static struct request *wow_next(struct queue *q, u64 now_ns)
 {
     (void)now_ns;

@@ -110,6 +110,7 @@ static u64 fullest(void)
     return only_last && dirty_in[now.last] ? now.last : best;
 }
 
+/* Flush the blocks of the chosen chunk, up to `left` of them. */
 static enum visit in_chunk(struct block *b, u64 now_ns)
 {
     (void)now_ns;
@@ -133,6 +134,7 @@ static void write_some(void)
         now.chunk = NO_CHUNK;
 }
 
+/* When the last writes are done, write some blocks of the fullest chunk. */
 static void acp_scan(u64 now_ns)
 {
     (void)now_ns;

@@ -97,6 +97,8 @@ static u64 wakes_ns(void)
     return state.woke_ns + tunables[WAKE_UP_S].value * NS_PER_S;
 }
 
+/* While a batch is being written, look often. Else look shortly before waking,
+ * to see whether the cache is in use, and when waking. */
 static u64 alru_next_ns(u64 last_ns)
 {
     if (state.woke_ns == NOT_BEGUN)
@@ -116,6 +118,7 @@ static void note_uses(const struct cache_state *s, u64 now_ns)
     state.uses = uses;
 }
 
+/* Flush a block that was not used for stale_s. */
 static enum visit stale(struct block *b, u64 now_ns)
 {
     if (unused_s(b, now_ns) < tunables[STALE_S].value || !state.left)

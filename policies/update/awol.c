@@ -103,6 +103,9 @@ static void size_ghosts(u64 buffers)
     ghosts_init(&least, least_names, buffers / every);
 }
 
+/* Note a block's name: in `full`, what a cache would hold without write
+ * buffering, and if it was read also in `least`, what would be left with the
+ * most of it. */
 static void remember(u32 disk, u64 blkno, bool read)
 {
     ghosts_remember(&full, disk, blkno);
@@ -112,6 +115,8 @@ static void remember(u32 disk, u64 blkno, bool read)
     ghosts_shrink(&least, full.most - percent(full.most, MOST_PERCENT));
 }
 
+/* Count, for a sample of all blocks, hits, misses, and those that write
+ * buffering took or would take. */
 static void awol_wanted(const struct block *b, bool hit)
 {
     if (b->blkno % every)

@@ -61,6 +61,8 @@ static u64 hac_next_ns(u64 last_ns)
     return last_ns + tunables[LOOK_MS].value * NS_PER_MS;
 }
 
+/* Return how long a disk's queue may be: `queue` requests when share_percent of
+ * the buffers are dirty, and in proportion. */
 static u64 accepted_queue(void)
 {
     struct cache_state s;
@@ -69,6 +71,7 @@ static u64 accepted_queue(void)
            (s.buffers * tunables[SHARE_PERCENT].value);
 }
 
+/* Note how many requests each disk can still take. */
 static void find_room(void)
 {
     struct disk_state s;

@@ -81,6 +81,9 @@ static u64 decluster(u64 age_s)
     return best_s;
 }
 
+/* Give a dirty block an age, in s, that is not overfull yet, and flush it if
+ * that is the last age. b->mark is how many seconds earlier scans have
+ * added. */
 static enum visit ldcl_visit(struct block *b, u64 now_ns)
 {
     u64 due_s = last.age_s;

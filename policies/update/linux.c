@@ -85,6 +85,7 @@ static void linux_start(void)
     clean = false;
 }
 
+/* Halve what disks wrote recently once for each period that has passed. */
 static void halve_recent(u64 now_ns)
 {
     u64 halvings = MIN(now_ns / PERIOD_NS - periods, 63);
@@ -176,6 +177,8 @@ static enum visit above_share(struct block *b, u64 now_ns)
     return FLUSH;
 }
 
+/* Write what exceeds the limit: the oldest of all, and each disk's part above
+ * its share. */
 static void flush_background(u64 limit)
 {
     u64 dirty = dirty_blocks();

@@ -51,6 +51,8 @@ static void sprite_leaves(struct block *b)
     list_remove(&b->owing);
 }
 
+/* List a block that is old enough. The blocks are in the order of age, so the
+ * first younger one ends it. */
 static enum visit of_age(struct block *b, u64 now_ns)
 {
     if (b->dirtied_ns + tunables[AGE_MS].value * NS_PER_MS > now_ns)
