@@ -61,6 +61,7 @@ static void open_directory(struct aging *a)
     free(name);
 }
 
+/* Lay down a filler file that is kept. */
 static void lay_kept(struct aging *a, u32 size)
 {
     char *name = text("f%02u", a->dir->nchild);
@@ -73,6 +74,8 @@ static void lay_kept(struct aging *a, u32 size)
     free(name);
 }
 
+/* Take a run of blocks that is given back at the end, so that free space is in
+ * pieces. */
 static void lay_doomed(struct aging *a, u32 size)
 {
     u32 group = a->dir ? a->dir->group : layout_emptiest(a->fs);

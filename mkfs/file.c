@@ -147,6 +147,8 @@ static u64 pack_directory(const struct fs *fs, const struct node *n, u8 *out)
     return end;
 }
 
+/* Write the entries of a directory and of all below it, now that the inodes
+ * have numbers. */
 void file_write_directories(struct fs *fs, struct node *n)
 {
     if (!node_is_dir(n))
@@ -209,6 +211,9 @@ static u64 data_blocks(const struct fs *fs, const struct node *n)
     return count;
 }
 
+/* Return how many blocks a file takes with its blocks of pointers. slot has the
+ * path of pointers to a block; only the part that differs from the path before
+ * needs new blocks of pointers. */
 u64 file_blocks(const struct fs *fs, const struct node *n)
 {
     u64 count = data_blocks(fs, n), total = 0;
@@ -337,6 +342,7 @@ void file_lay_at(struct fs *fs, struct node *n, u32 block)
 
 /* ---- nodes ---- */
 
+/* Give a file its inode and, unless that is done, its blocks. */
 void file_lay(struct fs *fs, struct node *n, u32 group)
 {
     struct ext2_inode *disk = &n->disk;

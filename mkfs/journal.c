@@ -39,6 +39,7 @@ u64 journal_blocks(const struct fs *fs)
     return fs->opt->journal_bytes ? file_blocks(fs, the_journal(fs)) : 0;
 }
 
+/* Write the journal's superblock, all of whose numbers are big-endian. */
 static void put_super(struct fs *fs, u32 block)
 {
     struct journal_super *s = zalloc(fs->block_bytes);

@@ -99,6 +99,8 @@ static void plan_groups(struct fs *fs)
     fs->group_blocks = opt->group_bytes / opt->block_bytes;
 }
 
+/* Compute how many inodes a group has: one for each bytes_per_inode, rounded up
+ * to whole blocks of the table. */
 static void plan_inodes(struct fs *fs)
 {
     const struct options *opt = fs->opt;
@@ -144,6 +146,7 @@ static void plan_tail(struct fs *fs)
     fs->ngroups--;
 }
 
+/* Mark the blocks of a group's own tables as used, and count what is left. */
 static void mark_used(struct fs *fs, u32 group)
 {
     u32 start = layout_group_start(fs, group);
@@ -235,6 +238,7 @@ static u32 find_run(const struct fs *fs, u32 from, u32 to, u32 n)
     return to;
 }
 
+/* True if n blocks from that one on are free, all in one group. */
 bool layout_are_free(const struct fs *fs, u32 block, u32 n)
 {
     u32 group = layout_group_of(fs, block);
@@ -243,6 +247,8 @@ bool layout_are_free(const struct fs *fs, u32 block, u32 n)
     return n <= end - block && find_run(fs, block, block + n, n) == block;
 }
 
+/* Return the first run of n free blocks, from that group on; without one, a
+ * single free block; fs->nblocks if none is free. */
 u32 layout_find(const struct fs *fs, u32 group, u32 n)
 {
     for (u32 i = 0; i < fs->ngroups; i++) {
@@ -257,6 +263,8 @@ u32 layout_find(const struct fs *fs, u32 group, u32 n)
     return n > 1 ? layout_find(fs, group, 1) : fs->nblocks;
 }
 
+/* Return a free block of the first group, from `groups_on` groups further on,
+ * that has its share of free blocks. */
 u32 layout_find_elsewhere(const struct fs *fs, u32 block, u32 groups_on)
 {
     u32 first = layout_group_of(fs, block) + groups_on;
@@ -268,6 +276,7 @@ u32 layout_find_elsewhere(const struct fs *fs, u32 block, u32 groups_on)
     return layout_find(fs, (first + i) % fs->ngroups, 1);
 }
 
+/* Take a block: the goal, or the next free one. */
 u32 layout_take(struct fs *fs, u32 goal)
 {
     if (!layout_is_free(fs, goal))
@@ -294,6 +303,7 @@ void layout_give_back(struct fs *fs, u32 block)
     fs->lowest_free[group] = MIN(fs->lowest_free[group], block);
 }
 
+/* Take the first free inode of that group or of the next that has one. */
 u32 layout_take_inode(struct fs *fs, u32 group, bool directory)
 {
     u32 full = 0;
@@ -352,6 +362,7 @@ static void put_bitmap(struct fs *fs, u32 block, const u8 *map, u64 from, u32 n)
     free(out);
 }
 
+/* Fill in each group's descriptor, and write its bitmaps. */
 static void fill_descriptors(struct fs *fs, struct ext2_group *table)
 {
     for (u32 g = 0; g < fs->ngroups; g++) {

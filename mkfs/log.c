@@ -23,6 +23,8 @@ static u8 *disk;
 static const struct log_sector *label;
 static u32 nblocks, nslots, nsummaries;
 
+/* True if a sector of the log has its magic and the right checksum, its second
+ * word. */
 static bool is_whole(const struct log_sector *s)
 {
     u64 words[sizeof *s / 8], sum;
@@ -38,6 +40,8 @@ static const struct log_sector *sector_at(u64 slot)
     return (const struct log_sector *)(disk + slot * SLOT_BYTES);
 }
 
+/* Read an image with a virtual log, and check its label. Returns the size of
+ * the disk on it, in bytes. */
 u64 log_read(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -80,6 +84,7 @@ struct found {
     u32 slot;
 };
 
+/* Find each block's place by the youngest sector of its piece of the map. */
 static void read_pieces(struct found *found)
 {
     for (u32 block = 0; block < nblocks; block += LOG_ENTRIES) {
@@ -89,6 +94,8 @@ static void read_pieces(struct found *found)
     }
 }
 
+/* Correct that by the summaries: one names the blocks that were appended from a
+ * first place on. The younger record counts. */
 static void read_summaries(struct found *found)
 {
     u32 first = (nblocks + LOG_ENTRIES - 1) / LOG_ENTRIES;
@@ -106,6 +113,7 @@ static void read_summaries(struct found *found)
     }
 }
 
+/* Write each block that has a place where it belongs. Returns how many. */
 u64 log_write(int fd)
 {
     struct found *found = calloc(nblocks, sizeof *found);

@@ -95,6 +95,8 @@ static const struct option_row {
 
 static char *unfinished; /* the image's temporary name while it is written */
 
+/* Print a message, remove the image if it is unfinished, and end the
+ * program. */
 void die(const char *fmt, ...)
 {
     va_list args;
@@ -219,6 +221,7 @@ static const struct option_row *row_of(int letter)
     return NULL;
 }
 
+/* Make the tables of getopt_long from the rows, and set each option. */
 static void parse_options(int argc, char **argv)
 {
     struct option longs[NELEM(rows) + 1] = {0};
@@ -294,6 +297,8 @@ static void check_options(void)
         die("--fragment 100: would leave no file; at most 99");
 }
 
+/* Add the blocks and inodes that a file, or a directory with all in it,
+ * needs. */
 static void add_need(const struct fs *fs, const struct node *n, u64 *blocks,
                      u64 *inodes)
 {
@@ -352,6 +357,8 @@ static void lay_at(struct fs *fs, struct node *root, const char *arg)
     free(path);
 }
 
+/* Create the image under a temporary name, so that none is ever there in
+ * part. */
 static void begin_image(struct fs *fs)
 {
     char *name = text("%s.%d.tmp", opt.image, (int)getpid());

@@ -43,6 +43,7 @@ static u32 draw_place(const struct fs *fs, u64 *random, u32 n)
     return layout_find(fs, 0, n);
 }
 
+/* Lay each scattered file of a directory, and below, at a random place. */
 static void scatter_below(struct fs *fs, struct node *dir, u64 *random)
 {
     for (u32 i = 0; i < dir->nchild; i++) {

@@ -61,6 +61,7 @@ static void insert(struct node *dir, struct node *n)
     dir->nchild++;
 }
 
+/* Add a file or directory to a directory. */
 struct node *tree_add(struct node *dir, const char *name, u16 mode)
 {
     struct node *n = zalloc(sizeof(*n));
@@ -92,6 +93,8 @@ static char *read_target(const char *host, u64 size)
 
 static void scan(const struct options *, struct node *dir);
 
+/* Add a file of the host's folder, with permissions that do not depend on the
+ * host. */
 static void add_host_file(const struct options *opt, struct node *dir,
                           const char *name)
 {
@@ -139,6 +142,7 @@ static void scan(const struct options *opt, struct node *dir)
 
 /* ---- paths ---- */
 
+/* Return the node at a path, or NULL. */
 struct node *tree_find(struct node *root, const char *path)
 {
     char *copy = text("%s", path), *rest = copy;
@@ -151,6 +155,7 @@ struct node *tree_find(struct node *root, const char *path)
     return n;
 }
 
+/* Add an empty file at a path, with the directories that lead to it. */
 struct node *tree_add_file(struct node *root, const char *path,
                            const char *option, const char *arg)
 {
@@ -188,6 +193,7 @@ static void add_file(const struct options *opt, struct node *root, u32 k)
     free(path);
 }
 
+/* Build the tree of all files that the options name. */
 struct node *tree_build(const struct options *opt)
 {
     struct node *root = zalloc(sizeof(*root));

@@ -122,6 +122,8 @@ u64 drive_room(const struct drive_model *m)
     return room;
 }
 
+/* Return the geometry of a disk of that size, if it lies in one zone whose
+ * tracks are equal; else zeros. */
 struct tracks drive_tracks(const struct drive_model *m, u64 sectors)
 {
     const struct zone *z = m->zones;
@@ -499,6 +501,9 @@ static void read_ahead(struct drive *d, u32 i, u64 end, bool sequential)
     d->ahead_end = to;
 }
 
+/* Serve a read. What a segment holds is sent at once; the rest comes from the
+ * platter, where the arm may be already (`joins`). Returns when the last sector
+ * has crossed the bus. */
 static u64 serve_read(struct drive *d, u64 now_ns, u64 sector, u64 end)
 {
     const struct drive_model *m = d->model;
@@ -546,6 +551,8 @@ static u32 begin_turn(struct drive *d, u64 sector, u64 ready_ns, u64 *to)
     return i;
 }
 
+/* Serve a read on a drive that reads whole tracks: track by track, from what
+ * segments hold or from the turn of the platter over that track. */
 static u64 serve_by_tracks(struct drive *d, u64 now_ns, u64 sector, u64 end)
 {
     const struct drive_model *m = d->model;
@@ -695,6 +702,8 @@ void drive_catch_up(struct drive *d, u64 now_ns)
     catch_up(d, MAX(now_ns, d->free_ns));
 }
 
+/* Return when the arm would be at a command's first sector, and when that would
+ * come; both are now for what the cache holds. */
 struct approach drive_approach(const struct drive *d, u64 now_ns, u64 sector,
                                u32 nsectors, bool write)
 {
@@ -740,6 +749,7 @@ static u64 exponential_ns(struct drive *d, u64 mean_ns)
     }
 }
 
+/* Serve a command. Returns when it is done. */
 static u64 serve(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
                  bool write)
 {

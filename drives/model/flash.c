@@ -148,6 +148,8 @@ static u64 parts(u64 n, u64 of)
     return (n + of - 1) / of;
 }
 
+/* Return how many pages and blocks each die has, for a disk of that many
+ * sectors. At least two blocks are spare. */
 static struct shape shape_of(const struct flash_figures *f, u64 sectors)
 {
     struct shape n = {.dies = f->channels * f->dies, .planes = f->planes};
@@ -214,6 +216,8 @@ static void set_used(struct flash *t, u32 die, u32 block, u32 used)
     blocks_of(t, die)[block].counted = used + 1;
 }
 
+/* Lay the tables out in `memory`, one behind the other, and mark all logical
+ * pages as written once, in order. */
 void flash_start(struct drive *d, void *memory, u64 sectors, u64 *counts[3])
 {
     const struct flash_figures *f = d->model->flash;
@@ -275,6 +279,8 @@ static void program(struct flash *t, u32 die, u32 page)
     blocks_of(t, die)[d->open].changed = ++d->programs;
 }
 
+/* Move the pages of a block into the reserve, which becomes the open block; the
+ * erased one is the new reserve. */
 static void clean(struct flash *t, u32 die, u32 block)
 {
     struct die *d = &t->die[die];
@@ -401,6 +407,8 @@ struct part {
     u32 page, sectors;
 };
 
+/* Return when the host has the page: at once if it still waits in the ring to
+ * be programmed. */
 static u64 serve_read(struct drive *d, struct clocks *k, const struct part *p,
                       u64 ready_ns)
 {
@@ -460,6 +468,8 @@ static u64 serve_write(struct drive *d, struct clocks *k, const struct part *p,
     return n ? k->host_ns : programmed_ns;
 }
 
+/* Serve a command page by page. A copy of the drive, which only supposes, uses
+ * clocks of its own, so that the dies' clocks stay as they are. */
 u64 flash_service(struct drive *d, u64 now_ns, u64 sector, u32 nsectors,
                   bool write)
 {
