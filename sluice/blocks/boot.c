@@ -8,6 +8,7 @@
 #include "kernel/policy/registry.h"
 #include "kernel/vlog/vlog.h"
 
+/* Boot what a replay needs of the kernel, in the kernel's order. */
 void volume_boot(const char *arguments)
 {
     args_init(arguments);

@@ -102,6 +102,8 @@ static struct list *turn_choose(u64 before)
     return NULL;
 }
 
+/* Return the process that runs next, in the order in which they became
+ * runnable; NULL: none can. */
 static struct proc *choose(void)
 {
     struct proc *first = ITEM_OR_NULL(list_first(&runnable), struct proc, link);
@@ -110,6 +112,7 @@ static struct proc *choose(void)
     return ITEM_OR_NULL(woken ?: list_pop_front(&runnable), struct proc, link);
 }
 
+/* Nothing can run: let virtual time go on to the next timer. */
 static void idle(void)
 {
     current = &idle_proc;
@@ -155,6 +158,7 @@ static void end_sleep(struct proc *p)
     run_later(p);
 }
 
+/* Make all processes runnable that sleep on this. */
 void wakeup(const void *chan)
 {
     struct list *bucket = bucket_of(chan), *next;
@@ -186,6 +190,8 @@ static void deadline_reached(void *arg)
     p->timed_out = true;
 }
 
+/* Sleep until wakeup or the deadline (0: without one). Returns -ETIMEDOUT only
+ * if nothing woke the process. */
 int sleep_until(const void *chan, struct spinlock *lk, u64 deadline_ns)
 {
     struct timer timer = {0};
@@ -209,6 +215,8 @@ int sleep_until(const void *chan, struct spinlock *lk, u64 deadline_ns)
 
 /* ---- the turn ---- */
 
+/* Let another process take the turn; whoever is woken for it runs in the order
+ * of this moment. */
 void turn_pass(void)
 {
     turn.is_free = true;
@@ -217,6 +225,7 @@ void turn_pass(void)
     turn.passed = true;
 }
 
+/* Take the turn, or sleep until it is passed. */
 void turn_take(void)
 {
     if (turn.is_free) {
@@ -266,6 +275,7 @@ static void begin(void)
     panic("a fiber has ended");
 }
 
+/* Make a process with a stack of its own, which begins in begin(). */
 static void make(u32 pid, const char *name, void (*fn)(void *))
 {
     struct fiber *f = host_memory(sizeof *f);

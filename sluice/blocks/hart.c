@@ -40,6 +40,7 @@ struct cpu *mycpu(void)
 
 static bool rings;
 
+/* Allow interrupts, and take the ones that came meanwhile. */
 void irq_on(void)
 {
     hart_registers.sstatus |= SSTATUS_SIE;
@@ -251,6 +252,7 @@ void panic(const char *fmt, ...)
 bool trace_on;
 static struct trace_ring *ring;
 
+/* Begin the trace's ring or append a record to it, as machine mode would. */
 i64 machine_call(u64 w0, u64 w1, u64 w2, u64 w3, u64 call)
 {
     if (call == TRACE_BEGIN) {

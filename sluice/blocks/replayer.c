@@ -103,6 +103,8 @@ static void input_open(const char *path)
     input.most = head.count ? head.count : ~0UL;
 }
 
+/* Check a request: its size and direction, that it lies in the volume, and that
+ * times rise. */
 static void check(const struct packed_request *r)
 {
     u64 size = options.volume_bytes;
@@ -162,6 +164,7 @@ static struct {
     FILE *log;
 } sums;
 
+/* Return the upper end of the bucket in which that quantile lies. */
 static u64 quantile(const struct times *t, u64 per_10000)
 {
     u64 rank = ((unsigned __int128)t->count * per_10000 + 9999) / 10000, n = 0;
@@ -196,6 +199,8 @@ static void times_print(const char *name, const struct times *t)
            quantile(t, 9990), quantile(t, 9999), t->max);
 }
 
+/* Note the end of a request: its times and hits, by direction, in slices and in
+ * the log. */
 static void done(const struct packed_request *r, u64 number, u64 start_ns,
                  u64 late_ns, u64 hit_bytes, int error)
 {
@@ -307,6 +312,8 @@ static void show_progress(u64 number)
 static bool ended;             /* the trace has no more requests */
 static struct streams streams; /* of all reads */
 
+/* End the program if the replay has been idle too often without a request that
+ * ended. */
 static void expect_progress(void)
 {
     static u64 idle_times;
@@ -318,6 +325,9 @@ static void expect_progress(void)
     idle_times = 0;
 }
 
+/* Be one of the workers: take the turn, the next request, wait until it is due,
+ * pass the turn, and do the request. The worker that ends the last one prints
+ * the results. */
 static void serve(void *arg)
 {
     struct disk *d = disk_get(0);
@@ -365,6 +375,7 @@ static u64 number_of(const char *text, const char *what)
     return n;
 }
 
+/* Add a word to the boot arguments. */
 static void add_word(const char *word)
 {
     char *at = machine.bootargs;

@@ -29,6 +29,7 @@ struct reading {
     bool by_block;
 };
 
+/* Ask the prefetch policy what to read ahead, once for a request. */
 static void plan(struct reading *r, u64 first, enum found found)
 {
     struct access access = {.block = first,
@@ -50,6 +51,8 @@ static u32 list_asked(u64 *next, u64 end, u64 out[WINDOW])
     return n;
 }
 
+/* List the next blocks of a read-ahead request, a window's at most. Returns how
+ * many. */
 static u32 list_ahead(const struct readahead *w, u64 *next, u64 end,
                       u64 out[WINDOW])
 {
@@ -74,6 +77,7 @@ static struct further_reads find_further(struct reading *r, u64 block,
     return further;
 }
 
+/* Read a block, and start further ones beside it. */
 static int read_block(struct reading *r, u64 block)
 {
     u64 out[2 * WINDOW];
@@ -156,6 +160,8 @@ void request_warm_bucket(const struct disk *d, u64 offset)
     __builtin_prefetch(buf_bucket(d->id, offset / BLOCK_BYTES));
 }
 
+/* Fetch the head of a block's buffer into the processor's cache before it is
+ * needed. */
 void request_warm_buffer(const struct disk *d, u64 offset)
 {
     const char *b = (const char *)*buf_bucket(d->id, offset / BLOCK_BYTES);
@@ -164,6 +170,7 @@ void request_warm_buffer(const struct disk *d, u64 offset)
     __builtin_prefetch(b + 2 * CACHE_LINE);
 }
 
+/* Fetch what the buffer's head points to. */
 void request_warm_links(const struct disk *d, u64 offset)
 {
     const struct buf *b = *buf_bucket(d->id, offset / BLOCK_BYTES);
@@ -174,6 +181,7 @@ void request_warm_links(const struct disk *d, u64 offset)
     __builtin_prefetch(b->hash);
 }
 
+/* Return how many of the bytes are cached, or on their way. */
 u64 request_hit_bytes(const struct disk *d, u64 offset, u64 bytes)
 {
     u64 end = offset + bytes, found = 0;

@@ -16,6 +16,8 @@ static struct {
     u64 room;            /* slices */
 } slices;
 
+/* Add a request to the times: count, bytes, hits, sum, squares and
+ * histogram. */
 void times_add(struct times *t, u64 ns, u64 bytes, u64 hit_bytes)
 {
     if (!t->bucket)

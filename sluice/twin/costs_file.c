@@ -62,6 +62,8 @@ static double count_of(u32 row)
     return cost_rows[row].charged / (in_kb ? 1024.0 : 1);
 }
 
+/* Count, for each pair of events that follow one another, what was charged
+ * between them. */
 void costs_traced(u32 event)
 {
     if (!costs_shown)

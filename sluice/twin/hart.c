@@ -51,6 +51,7 @@ void ipi_send(u32 hart)
 
 /* ---- interrupts ---- */
 
+/* Take the timer's interrupt, with the registers as a hart would set them. */
 static void interrupt_kernel(void)
 {
     struct trapframe none = {0};
@@ -163,6 +164,8 @@ void irq_dispatch(void)
 
 /* ---- user mode ---- */
 
+/* Take a system call from a program, with its number and arguments in the trap
+ * frame. */
 void user_called(struct trapframe *frame, const u64 *call)
 {
     frame->x[REG_A7] = call[0];

@@ -94,6 +94,7 @@ static void keep_trace(void)
     close(file);
 }
 
+/* End the machine: write the trace, logs and last frames. */
 void host_end(int status)
 {
     if (!disks)
@@ -118,6 +119,8 @@ static void log_write(const void *data, u64 at, u64 bytes)
         _exit(STATUS_PANIC);
 }
 
+/* Move bytes between memory and a disk, both at places in the machine's memory
+ * file. */
 i64 host_move(void *memory, u64 disk, u64 bytes, bool write)
 {
     if (write && disk >= logged_from && disk < logged_end)
@@ -172,6 +175,8 @@ static void copy_memory(const char *path)
     store_load(memory_file, disks, machine.memory_bytes);
 }
 
+/* Map the file of the machine's memory at its physical address, or a private
+ * copy of it for many trials. */
 static void map_memory(const char *path)
 {
     struct stat st;

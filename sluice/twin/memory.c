@@ -47,6 +47,8 @@ void vm_destroy(u64 *pagetable)
     page_free(pagetable);
 }
 
+/* Add a page to a process's pages before it begins; there are no page
+ * tables. */
 void *vm_add(u64 *pagetable, u64 va, u64 perm, bool zero)
 {
     struct space *s = space_of(pagetable);
@@ -103,6 +105,7 @@ int copyout(u64 to_user, const void *from, u64 n)
     return 0;
 }
 
+/* Copy a text from a program. Returns its length, -EFAULT, or -ENAMETOOLONG. */
 int copyinstr(char *to, u64 from_user, u64 n)
 {
     const struct space *s = space_now();
@@ -117,6 +120,8 @@ int copyinstr(char *to, u64 from_user, u64 n)
 
 /* ---- into user mode ---- */
 
+/* Copy the stack that exec has built to the program's own top, and move the
+ * addresses in it by the same distance. */
 void space_place_stack(struct space *s, struct trapframe *f)
 {
     u64 distance = space_stack_top(s) - USER_TOP;

@@ -52,6 +52,7 @@ static FILE *dump;
 
 /* ---- frames as a file: IETF draft-ietf-opsawg-pcap ---- */
 
+/* Begin a file of all frames, in the format of tcpdump. */
 bool nic_dump(const char *path)
 {
     static const struct {
@@ -79,6 +80,8 @@ static void keep(const u8 *frame, u32 bytes)
 
 /* ---- sockets ---- */
 
+/* Join the network: "NUMBER:SOCKET..." is this machine's number and a socket
+ * for each peer. */
 bool nic_join(const char *word)
 {
     char *at;
@@ -175,6 +178,8 @@ void nic_start(void (*arrived)(void))
     (void)arrived; /* all frames are waited for */
 }
 
+/* Put a frame, with its length before it, among those that are sent
+ * together. */
 bool nic_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
 {
     u32 all = head_bytes + bytes;
@@ -190,6 +195,8 @@ bool nic_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
     return speaks = true;
 }
 
+/* Return the next frame of any peer, and wait for one if necessary; NULL until
+ * this machine has sent a frame. */
 struct nic_buffer *nic_take(u32 *bytes)
 {
     const u8 *frame;

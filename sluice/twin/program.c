@@ -73,6 +73,7 @@ static void open_file(struct program *p, const char *path)
         panic("twin: %s is no position-independent program", path);
 }
 
+/* Note where the program's data begin, where it ends, and its entry. */
 static void find_parts(struct program *p)
 {
     const Elf64_Phdr *s;
@@ -86,6 +87,7 @@ static void find_parts(struct program *p)
     }
 }
 
+/* Return a program, which is mapped from its file the first time. */
 const struct program *program_named(const char *name)
 {
     char path[4096];

@@ -51,6 +51,8 @@ static void refuse(const char *what)
     exit(STATUS_BOOT_FAIL);
 }
 
+/* Read bytes that a trial wants at a place of memory: a line with place and
+ * length, and then the bytes. */
 static void read_put(struct put *p)
 {
     if (getline(&line, &line_size, stdin) < 0 ||
@@ -120,6 +122,8 @@ static void prepare(void)
         refuse("no file or memory for it");
 }
 
+/* Fork the process that runs trials, one after the other. It dies with this
+ * one. */
 static pid_t make_child(void)
 {
     *report = (struct report){0};
@@ -185,6 +189,7 @@ static void set_back(void)
     store_restore();
 }
 
+/* Undo what the trial changed, answer, and note what it used. */
 static void end_trial(void)
 {
     struct rusage used;
@@ -194,6 +199,8 @@ static void end_trial(void)
     *report = (struct report){false, microseconds(&used), faults_of(&used)};
 }
 
+/* Run trials for ever: each ends by a jump back to here. No further trial ends
+ * the process. */
 static void work(void run(char *args))
 {
     static char args[1024];
@@ -211,6 +218,8 @@ static void work(void run(char *args))
     run(args);
 }
 
+/* Keep a process that runs trials; after one that died in a trial, make
+ * another. */
 void resident_serve(void run(char *args))
 {
     prepare();

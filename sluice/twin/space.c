@@ -117,6 +117,7 @@ static void clear(u64 from, u64 to, void *arg)
     memset((void *)from, 0, to - from);
 }
 
+/* Give a program's place back, cleared where it was used. */
 static void let_base_go(u64 base)
 {
     u32 i = index_of(base);
@@ -199,6 +200,8 @@ void vm_map_kernel(u64 va, void *page)
         panic("twin: no memory for a kernel stack");
 }
 
+/* Copy a program's data and stack, as far as they are used, to a place of its
+ * own. */
 int vm_fork(u64 *from, u64 *to, u64 hot_va)
 {
     struct space *s = space_of(from), *child = space_of(to);
@@ -285,6 +288,7 @@ static void expect_room(const struct space *s)
               space_bytes == NARROW_BYTES ? " (is there a ulimit -v?)" : "");
 }
 
+/* Go back to the program, which begins here the first time. */
 void user_return(struct trapframe *f)
 {
     struct space *s = space_now();

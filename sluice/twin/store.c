@@ -63,6 +63,7 @@ static u32 take_slot(void)
     return slot;
 }
 
+/* A page uses its slot no more; without users the slot is free. */
 static void leave_slot(u32 slot)
 {
     if (!slot || --uses[slot])
@@ -96,6 +97,8 @@ static u32 *written_like(const u8 *data)
 }
 _Static_assert(WRITTEN == 1 << (64 - 56), "bits of written_like");
 
+/* Write a whole page. If the page written last with like contents is equal,
+ * both share a slot. */
 static void write_page(u32 *slot, const u8 *data)
 {
     u32 *like = written_like(data);
@@ -160,6 +163,7 @@ static u64 slots_bytes(void)
     return (length / PAGE_SIZE / PIECE + 1) * PIECE * sizeof *slot_of;
 }
 
+/* Load the disks from the file of memory, without its holes. */
 void store_load(int file, u64 from, u64 end)
 {
     start = from;
@@ -201,6 +205,7 @@ void store_save(void)
     mprotect(slots, (last_slot + 1) * PAGE_SIZE, PROT_READ);
 }
 
+/* Set all pages back to what they were after store_save. */
 void store_restore(void)
 {
     memcpy(uses, first_uses, (first_slots + 1) * sizeof *uses);

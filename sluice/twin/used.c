@@ -28,6 +28,8 @@ static int pagemap(void)
     return file;
 }
 
+/* Set used[i] to whether page i from `at` on has ever been touched: present, or
+ * swapped out. */
 static void ask(u64 at, u64 page_bytes, u64 *used, u64 n)
 {
     u64 bytes = n * sizeof *used, offset = at / page_bytes * sizeof *used;

@@ -120,6 +120,7 @@ static bool fault_hits(enum command_kind kind)
     return true;
 }
 
+/* End a command with an error, in place of the RAM disk. */
 static void fail_command(struct span *first)
 {
     keep_head(WATCH_FAULTED, 0, 0);
@@ -165,6 +166,7 @@ WRAPPED(struct ramdisk *, ramdisk_open, u32 i, const struct device_client *to,
     return r;
 }
 
+/* Keep a write with its place and bytes. */
 static void watch_write(u64 place, const struct span *first)
 {
     u64 bytes = 0;

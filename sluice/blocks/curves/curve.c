@@ -72,6 +72,9 @@ static void count_request(struct depths *d, struct tally *t,
     tally_request(t, r, deepest);
 }
 
+/* Count each block's use at its depth in the LRU stack: it is a hit in every
+ * cache that is at least so large. Returns how many different blocks there
+ * are. */
 u64 lru_curve(struct tally *t, u64 nrequests)
 {
     struct depths d = {0};

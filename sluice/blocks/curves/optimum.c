@@ -33,6 +33,8 @@ struct set {
     u64 count;
 };
 
+/* Begin an empty set of numbers below that. Each level has a bit for each word
+ * of the level below. */
 static void set_init(struct set *s, u64 numbers)
 {
     *s = (struct set){0};
@@ -62,6 +64,8 @@ static void set_add(struct set *s, u64 n)
         s->level[i][n / WORD] |= 1UL << n % WORD;
 }
 
+/* Remove a number. A word that becomes empty has its bit cleared a level
+ * higher. */
 static void set_remove(struct set *s, u64 n)
 {
     s->count--;
@@ -145,6 +149,8 @@ static u64 count_uses(u64 nrequests)
     return uses;
 }
 
+/* Go through all uses from the last to the first, and store when each block is
+ * used next. */
 static void find_next_uses(struct next_uses *f, u64 nrequests)
 {
     struct table coming; /* of each block, its next use, plus 1 */
@@ -231,6 +237,7 @@ static void count_all(struct tally *t, const struct packed_request *r)
     t->all.bytes += r->bytes;
 }
 
+/* Run all requests through one cache size. */
 static void serve_all(struct optimum *o, struct tally *t, u64 i, u64 nrequests)
 {
     u64 uses = 0;

@@ -18,6 +18,7 @@ static struct {
     struct packed_request piece[PIECE];
 } input;
 
+/* Open a file of requests. Returns how many it has. */
 u64 requests_open(const char *path)
 {
     struct packed_head head;
@@ -38,6 +39,7 @@ u64 requests_open(const char *path)
     return input.count;
 }
 
+/* Read the piece of the file that begins with that request, and check it. */
 static void read_piece(u64 first)
 {
     u64 n = MIN(PIECE, input.count - first);

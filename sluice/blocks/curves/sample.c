@@ -118,6 +118,8 @@ static void use(struct sample *s, struct tally *t,
         keep(s, hash, block);
 }
 
+/* Add what the sample missed, or had too much of, to the smallest size: the
+ * all-requests totals are known exactly. */
 static void adjust(struct tally *t)
 {
     double blocks = t->all.blocks, bytes = t->all.bytes;
@@ -129,6 +131,8 @@ static void adjust(struct tally *t)
     t->hits[0].bytes += bytes;
 }
 
+/* Make the curve from a sample of blocks; returns the rate of the sample at the
+ * end, and its relative error. */
 struct sampled sampled_curve(struct tally *t, u64 nrequests, double rate,
                              u64 most, u64 salt)
 {

@@ -74,6 +74,8 @@ static void fill(struct stack *s, u64 n)
     }
 }
 
+/* Give the blocks new places without gaps, in the same order, with room for
+ * more. */
 static void move_together(struct stack *s)
 {
     struct stack old = *s;
@@ -93,6 +95,7 @@ u64 stack_depth(const struct stack *s, u64 block)
     return place ? s->at.used - before(s, *place) : 0;
 }
 
+/* Move a block to the top. Returns its depth before, from 1; 0: it is new. */
 u64 stack_use(struct stack *s, u64 block)
 {
     if (s->next == s->ngroups * GROUP)

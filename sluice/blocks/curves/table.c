@@ -31,6 +31,7 @@ static u64 home(const struct table *t, u64 block)
     return ((spread >> 20) * NEAR + block % NEAR) & (t->nslots - 1);
 }
 
+/* Return the slot of a block, or the empty one where it would go. */
 static u64 find_slot(const struct table *t, u64 block)
 {
     u64 i = home(t, block);

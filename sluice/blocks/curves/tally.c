@@ -13,6 +13,8 @@ void tally_init(struct tally *t, const u64 *size, u64 nsizes, u64 warmup)
     t->hits = memory(nsizes + 1, sizeof *t->hits);
 }
 
+/* Return the smallest size, by number, in which a use at that depth is a hit;
+ * nsizes: none. */
 u64 tally_find(const struct tally *t, u64 depth)
 {
     u64 low = 0, high = t->nsizes;
@@ -43,6 +45,8 @@ static void print_hits(const struct hits *h)
            h->requests, h->reads, h->blocks, h->bytes);
 }
 
+/* Print the counts for each size. If they are stacked, a size's hits include
+ * those of all smaller ones. */
 void tally_print(const struct tally *t, const char *name, bool stacked)
 {
     struct hits sum = {0};
