@@ -30,6 +30,7 @@ u64 command_number(const char *word)
     return word ? strtoull(word, NULL, 0) : 0;
 }
 
+/* Open a path's inode, locked; with `create` it is made if it is not there. */
 int command_open(const char *path, bool create, struct inode **ip)
 {
     int error =
@@ -51,6 +52,7 @@ void command_close(struct inode *ip)
     iput(ip);
 }
 
+/* Write the pattern of a seed to a file, made if necessary. */
 int command_write_at(const char *path, u64 offset, u64 size, u64 seed)
 {
     struct inode *ip;
@@ -528,6 +530,8 @@ static const struct command *find(const struct command *c, const char *name,
     return c->name ? c : NULL;
 }
 
+/* Do a line of words: find its command by name and number of words, in the
+ * table or in `more`. */
 int command_run(char *line, const struct command *more)
 {
     char *words[WORDS + 1] = {0}, *save = NULL;

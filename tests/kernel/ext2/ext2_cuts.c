@@ -10,8 +10,8 @@
 #include "tests/kernel/ext2/ext2_cuts.h"
 #include "tests/kernel/ext2/ext2_rig.h"
 
-#define SUBSETS 4  /* as many pending writes are cut in all ways */
-#define RANDOM  12 /* of more than that, so many ways */
+#define SUBSETS 4  /* up to 4 pending writes: each subset may be on the disk */
+#define RANDOM  12 /* of more, 12 random subsets */
 
 /* /m/long has no room for a longer name, so that goes to another block. */
 static const char base[] =
@@ -236,6 +236,8 @@ static char *look(const char *line)
     return uncounted(rig_look(rig_image(), IMAGE_WHOLE, line));
 }
 
+/* Do a command and keep what a power cut would leave at each of its writes, and
+ * after it. Returns the command's error. */
 int cuts_gather(const char *line, struct outcome *o)
 {
     *o = (struct outcome){.before = look(line)};
@@ -252,6 +254,7 @@ int cuts_gather(const char *line, struct outcome *o)
     return error;
 }
 
+/* Judge each image that was kept; one in preen_one_of also after e2fsck -p. */
 void cuts_judge(struct outcome *o, u32 preen_one_of)
 {
     for (u32 i = 0; i < cuts.n; i++) {
@@ -398,6 +401,8 @@ static const char *const outlived[][2] = {
     {"mv /m/long/doc " LONG, "rm " LONG},
 };
 
+/* A rename leaves a record in the superblock. After a further operation and a
+ * power cut it must not be done again. */
 TEST(a_record_that_has_outlived_its_rename_changes_nothing)
 {
     rig_make(NULL);
@@ -489,6 +494,7 @@ static void invent(u64 *random, u32 root)
     memcpy(i->name, random_u64(random) % 8 ? "doc" : "a/b", 3);
 }
 
+/* Mount with random records and random damage, 1,500 times. */
 TEST(a_wrong_record_ends_in_no_panic)
 {
     u64 random = 1;

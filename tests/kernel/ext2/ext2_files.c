@@ -69,6 +69,8 @@ static void expect_told(const char *want)
 
 /* ---- reading ahead ---- */
 
+/* A read of several blocks starts all but the first one beside it: 32 at once,
+ * and the next 32 when 16 are left. */
 TEST(a_read_starts_what_the_same_call_asks_for)
 {
     long_file();
@@ -79,7 +81,6 @@ TEST(a_read_starts_what_the_same_call_asks_for)
     expect_told("a1");
     check_eq(read_at(ip, 1024, 5 * 1024), 5 * 1024);
     expect_told("a2-5");
-    /* 32 blocks at once; the next 32 when 16 are left */
     check_eq(read_at(ip, 0, 40 * 1024), 40 * 1024);
     expect_told("a1-32 a33-39");
     check_eq(read_at(ip, 0, 78 * 1024), 78 * 1024);
@@ -93,6 +94,8 @@ TEST(a_read_starts_what_the_same_call_asks_for)
     rig_end();
 }
 
+/* Expect what shim_access has of each read: blocks, sizes, and whether the
+ * first block is cached. A hole counts as cached. */
 TEST(a_policy_is_shown_what_a_read_asks_for)
 {
     u32 first = long_file();
@@ -120,6 +123,8 @@ TEST(a_policy_is_shown_what_a_read_asks_for)
     check(first > 0);
 }
 
+/* Blocks of the policy's request go with the read (w), up to 32, and the others
+ * after it (p), up to ahead_most in all. */
 TEST(what_a_policy_requests_is_started_after_what_is_asked_for)
 {
     long_file();
@@ -148,6 +153,8 @@ TEST(what_a_policy_requests_is_started_after_what_is_asked_for)
     rig_end();
 }
 
+/* The policy wants blocks one by one: it is asked for each of three blocks, and
+ * nothing of the call is started beside another. */
 TEST(blocks_of_a_call_may_be_reads_of_their_own)
 {
     long_file();
@@ -165,6 +172,8 @@ TEST(blocks_of_a_call_may_be_reads_of_their_own)
     rig_end();
 }
 
+/* will_need starts reads (p) of each block that the range touches, dont_need
+ * names (u) only blocks that lie in it whole; a length of 0 is the rest. */
 TEST(hints_start_reads_and_name_blocks_to_evict)
 {
     long_file();
@@ -223,6 +232,8 @@ TEST(readers_begin_and_end_with_the_opening_and_closing_of_a_file)
 
 /* ---- access times ---- */
 
+/* The access time is set in memory, at most once a second, and reaches the disk
+ * with a sync. */
 TEST(reading_changes_the_access_time_alone_and_late)
 {
     rig_make(NULL);
@@ -378,6 +389,8 @@ TEST(a_write_from_bad_memory_leaves_only_what_was_written)
         }
 }
 
+/* The user's memory ends after 3,000 bytes: two whole blocks, 2,048 bytes, are
+ * read. */
 TEST(a_read_to_bad_memory_stops_there)
 {
     static u8 data[8192];
@@ -396,6 +409,8 @@ TEST(a_read_to_bad_memory_stops_there)
     rig_end();
 }
 
+/* All reads of the disk fail. Writes of whole blocks and of new blocks succeed;
+ * a part of an old block needs a read. */
 TEST(a_whole_block_is_written_without_reading_it)
 {
     rig_make(NULL);
@@ -474,6 +489,8 @@ TEST(every_operation_bears_a_full_disk)
     check(full > 30 && fits > 60);
 }
 
+/* The disk has 85 free blocks. The first write fills them, one with
+ * pointers. */
 TEST(a_write_to_a_full_disk_writes_what_fits)
 {
     rig_make(&(struct image_options){.blocks_per_group = 100, .blocks = 101});
@@ -509,6 +526,8 @@ TEST(when_all_inodes_are_in_use_no_name_is_made)
 
 /* ---- fsync and sync ---- */
 
+/* After an fsync of f its 20,000 bytes are on the disk, and those of g are not.
+ * Failures of writes and flushes are returned. */
 TEST(fsync_has_the_file_and_its_inode_on_the_disk_and_no_other)
 {
     rig_make(NULL);
@@ -519,17 +538,14 @@ TEST(fsync_has_the_file_and_its_inode_on_the_disk_and_no_other)
     rig_script("fsync /m/f\n");
     check_eq(shim_unflushed(rig_disk), 0);
     check_eq(image_inode(rig_image(), f)->size, 20000);
-    u32 same = 0;
+    u32 of_g = 0; /* blocks of g whose contents are on the disk */
     for (u32 b = 0; b < 19; b++) {
         const u8 *in_f = image_block(rig_image(), image_map(rig_image(), f, b));
-        u8 first =
-            ((u64)b * 1024 ^ (u64)b * 1024 >> 8 ^ 31 ^ (u64)b * 1024 / 1000) &
-            0xff;
-        check_eq(*in_f, first);
+        check_eq(*in_f, command_pattern(1, b * 1024));
         const u32 *p = image_inode(rig_image(), g)->block;
-        same += b < 12U && p[b] && *(u8 *)image_block(rig_image(), p[b]) != 0;
+        of_g += b < 12U && p[b] && *(u8 *)image_block(rig_image(), p[b]) != 0;
     }
-    check_eq(same, 0); /* g's is still to be written */
+    check_eq(of_g, 0);
     shim_fail(FAULT_FLUSH, rig_disk, 1, false);
     check_eq(rig_do("fsync /m/f"), -EIO);
     shim_fail(FAULT_WRITE, rig_disk, 1, false);
@@ -569,6 +585,8 @@ static u32 attributes(u32 magic, u32 count, bool both)
     return blkno;
 }
 
+/* Two files share a block of attributes, which counts them. It is freed with
+ * the second one. */
 TEST(attributes_go_with_the_last_file_that_has_them)
 {
     rig_make(NULL);
@@ -603,6 +621,8 @@ static const char *remove_damaged(u32 n)
     return said;
 }
 
+/* With a wrong magic, count or block, or if it cannot be read, the block is not
+ * freed, and the kernel says so. */
 TEST(damaged_attributes_are_left_alone)
 {
     rig_make(NULL);
@@ -671,6 +691,8 @@ TEST(inodes_that_were_used_last_stay_in_memory)
     rig_end();
 }
 
+/* No page can be had any more. Inodes are taken until there is no memory; when
+ * one is let go, another one takes its memory. */
 TEST(without_memory_for_an_inode_an_idle_one_gives_way)
 {
     static struct inode *ips[4000];
@@ -701,6 +723,7 @@ TEST(without_memory_for_an_inode_an_idle_one_gives_way)
     rig_end();
 }
 
+/* 128 inodes, of which 2 is the root and 11 the first of files. */
 TEST(a_number_that_no_inode_has_is_not_named)
 {
     rig_make(NULL);
@@ -712,6 +735,8 @@ TEST(a_number_that_no_inode_has_is_not_named)
     rig_end();
 }
 
+/* A file that is held is removed: it keeps its 21 blocks until it is released,
+ * or until the shutdown. */
 TEST(a_nameless_file_is_freed_with_its_last_user)
 {
     rig_make(NULL);
@@ -776,6 +801,8 @@ TEST(generations_follow_each_other)
     check_eq(image_inode(i, image_ino(i, "/d"))->ctime, 2000);
 }
 
+/* Set fields of an inode that the kernel does not use. A change of the file
+ * keeps them, and a new file in the same inode has none. */
 TEST(flags_and_words_that_are_not_ours_are_kept)
 {
     rig_make(NULL);
@@ -821,6 +848,8 @@ TEST(inodes_of_256_bytes_are_used_whole)
         check_eq(((u8 *)image_inode(image, ino))[255], 0);
 }
 
+/* Clear the bit of inode 11, a file. A new file would get it: that is an error,
+ * and the file stays as it is. */
 TEST(an_inode_in_use_that_the_bitmap_calls_free_is_not_given_out)
 {
     rig_make(NULL);

@@ -76,7 +76,8 @@ static bool bit(const u8 *map, u32 i)
 
 static void set_bit(u8 *map, u32 i, bool set)
 {
-    map[i / 8] = (map[i / 8] & ~(1 << i % 8)) | set << i % 8;
+    u8 mask = 1 << i % 8;
+    map[i / 8] = set ? map[i / 8] | mask : map[i / 8] & ~mask;
 }
 
 /* The bitmap that has a block, and in *at its bit. */
@@ -95,6 +96,7 @@ bool image_used(const u8 *data, u32 blkno)
     return bit(map, at);
 }
 
+/* Mark n blocks as used or free, with the counts of group and superblock. */
 void image_use(u8 *data, u32 first, u32 n, bool used)
 {
     for (u32 b = first; b < first + n; b++) {
@@ -109,6 +111,8 @@ void image_use(u8 *data, u32 first, u32 n, bool used)
     }
 }
 
+/* Return the disk's block that holds a file's block, through up to three levels
+ * of pointers; 0 is a hole. */
 u32 image_map(const u8 *data, u32 ino, u64 block)
 {
     const u32 *p = image_inode(data, ino)->block;
@@ -132,6 +136,7 @@ u32 image_map(const u8 *data, u32 ino, u64 block)
     return 0;
 }
 
+/* Return the directory entry of a path, or NULL. */
 struct ext2_entry *image_entry(const u8 *data, const char *path)
 {
     u32 dir = EXT2_ROOT_INO;
@@ -287,6 +292,8 @@ static void set_revision(struct ext2_super *sb, const struct image_options *o)
                             (o->large_file ? EXT2_RO_COMPAT_LARGE_FILE : 0);
 }
 
+/* Make an image of one empty directory. Options that are 0 have the usual
+ * values. */
 u8 *image_make(const struct image_options *o, u64 *bytes)
 {
     u32 block_bytes = either(o->block_bytes, 1024);
@@ -334,6 +341,7 @@ struct looking {
 static void complain(struct looking *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Add a line to what is wrong. */
 static void complain(struct looking *l, const char *fmt, ...)
 {
     va_list ap;
@@ -737,6 +745,9 @@ static char *join(struct looking *l)
     return text;
 }
 
+/* Walk over an image from the root, count what it has, and compare that with
+ * its bitmaps and counts. Returns the lines of its tree; *wrong is what
+ * contradicts itself. */
 char *image_look(const u8 *data, u64 bytes, enum image_state state,
                  char **wrong)
 {

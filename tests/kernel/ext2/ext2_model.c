@@ -434,10 +434,13 @@ static void do_rmdir(void)
     char path[TEXT];
     some_path(path);
     struct name *n = find(path);
-    int want = !n                           ? -ENOENT
-               : n->object->type != S_IFDIR ? -ENOTDIR
-               : has_children(path)         ? -ENOTEMPTY
-                                            : 0;
+    int want = 0;
+    if (!n)
+        want = -ENOENT;
+    else if (n->object->type != S_IFDIR)
+        want = -ENOTDIR;
+    else if (has_children(path))
+        want = -ENOTEMPTY;
     if (expect("rmdir", path, ext2_rmdir(path), want))
         remove_name(n);
 }
@@ -483,6 +486,8 @@ static bool same_directory(const char *a, const char *b)
     return strcmp(x, y) == 0;
 }
 
+/* Rename something, and note what a power cut may leave of files whose contents
+ * were synced: the old name or the new one. */
 static void do_rename(void)
 {
     char from[TEXT], to[TEXT];
@@ -619,6 +624,7 @@ static void do_write(void)
     iput(ip);
 }
 
+/* Cut or extend a random file, to 0 in one case of four. */
 static void do_truncate(void)
 {
     char path[TEXT];
@@ -626,8 +632,9 @@ static void do_truncate(void)
     struct inode *ip = some_file(&o, path);
     if (!ip)
         return;
-    u64 size = shim_random(2) ? shim_random(o->size + 1)
-                              : shim_random(options.max_file_bytes);
+    bool shorter = shim_random(2);
+    u64 below = shorter ? o->size + 1 : options.max_file_bytes;
+    u64 size = shim_random(below);
     size = shim_random(4) ? size : 0;
     facts_close(o, NULL);
     o->synced = false;
@@ -705,6 +712,7 @@ static void (*const operations[])(void) = {
     do_truncate, do_fsync,  do_fsync,  do_handle,  do_truncate, do_handle,
     do_compare,  do_compare};
 
+/* Do n random operations, and compare all names at the end. */
 void model_run(const struct model_options *o, u64 n)
 {
     options = *o;
@@ -750,6 +758,8 @@ static bool holds(const char *path, u64 hash)
     return same;
 }
 
+/* Check the facts of a file against the image that n writes have left. Returns
+ * how many are broken. */
 u32 model_check_facts(const char *file, u64 n, bool torn)
 {
     u64 from, to, hash[2];

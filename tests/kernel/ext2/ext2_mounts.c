@@ -155,6 +155,8 @@ TEST(bitmaps_of_8_KiB_end_where_counts_of_16_bits_do)
     mount_each(~0U, rows, NELEM(rows));
 }
 
+/* A superblock claims 65,536 groups and then one more. The first only fails
+ * because the disk is too short. */
 TEST(no_more_groups_are_mounted_than_descriptors_fit_in_memory)
 {
     rig_make(NULL);
@@ -175,6 +177,9 @@ TEST(no_more_groups_are_mounted_than_descriptors_fit_in_memory)
     }
 }
 
+/* A mount with `ro`, once of a file system with an unknown feature: it can be
+ * read, each change is refused, and no byte of the image changes. So it is with
+ * a disk that is read-only. */
 TEST(what_is_mounted_read_only_is_not_written)
 {
     static const u32 features[] = {3, 11};
@@ -266,6 +271,8 @@ TEST(a_groups_structures_lie_inside_it_and_apart)
     check_eq(rig_do("umount /m"), 0);
 }
 
+/* Say that a group's bitmap lies where its superblock may be: that is damage
+ * exactly in the groups that have one, 0, 1 and the powers of 3, 5 and 7. */
 TEST(sparse_superblocks_are_in_the_groups_of_the_format)
 {
     static const char having[] = " 0 1 3 5 7 9 25 27 49 ";
@@ -339,6 +346,7 @@ static void expect_statfs(const struct image_options *o, const char *want)
     rig_end();
 }
 
+/* Blocks are all of the disk but those of the groups' own tables. */
 TEST(statfs_counts_what_files_may_have)
 {
     /* 512 blocks - boot - 4 * (2 bitmaps + 4 table) - 3 * 2 heads = 481 */
@@ -376,6 +384,8 @@ TEST(descriptors_that_fill_many_pages_are_all_read_and_written)
 
 /* ---- what mounting writes ---- */
 
+/* The state is 0 while it is mounted. Expect times and counts after the mount,
+ * a sync and the unmount. */
 TEST(a_mount_is_marked_in_the_superblock_till_it_ends)
 {
     rig_make(NULL);
@@ -428,6 +438,8 @@ static void see_state(struct disk *d)
         late = shim_unflushed(d);
 }
 
+/* see_state counts the writes after the mark in the superblock: one, the mark
+ * itself. */
 TEST(the_disk_has_all_before_it_has_the_mark_that_it_is_whole)
 {
     rig_make(NULL);
@@ -478,6 +490,8 @@ TEST(no_delayed_write_is_left_of_a_disk_that_is_no_longer_mounted)
 
 /* ---- the table of mounts ---- */
 
+/* Three disks, mounted in one another; what is in use is neither unmounted,
+ * removed nor renamed, and no name leads from one disk to another. */
 TEST(a_disk_is_mounted_once_and_only_on_a_free_directory)
 {
     struct inode *ip;
@@ -528,6 +542,7 @@ TEST(a_disk_is_mounted_once_and_only_on_a_free_directory)
     check_eq(ext2_inodes_in_use(), 1);
 }
 
+/* Mount every disk, unmount one and mount it again. */
 TEST(as_many_are_mounted_as_there_are_disks)
 {
     char want[1000] = "disk0 / rw\ndisk1 /m rw\n";
@@ -667,6 +682,7 @@ TEST(an_inode_that_cannot_be_is_refused)
     }
 }
 
+/* The largest size of a file, and a byte more, which is damage. */
 TEST(the_size_of_a_file_is_bounded_to_the_byte)
 {
     rig_make(NULL);
@@ -741,6 +757,8 @@ TEST(a_file_may_be_as_large_as_its_pointers_reach)
     check_eq(image_super(rig_image())->feature_ro_compat, 0);
 }
 
+/* A file of 2 GiB needs the feature: the superblock is written at once, and
+ * once. */
 TEST(the_feature_of_large_files_is_on_the_disk_before_there_is_one)
 {
     rig_make(NULL);

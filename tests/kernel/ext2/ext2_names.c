@@ -124,6 +124,8 @@ static const char family[] = "mount /m\n"
                              "symlink /m/d/ /m/abs\n"
                              "symlink ../f /m/d/up\n";
 
+/* Do each row's command on the family, and compare the tree before and
+ * after. */
 TEST(a_wrong_name_gives_its_error_and_changes_nothing)
 {
     rig_make(NULL);
@@ -230,6 +232,8 @@ TEST(links_are_created_through)
     rig_end();
 }
 
+/* l1 leads to l0, l2 to l1, and so on: 40 links are followed, 41 are too
+ * many. */
 TEST(as_many_links_are_followed_as_are_allowed)
 {
     rig_make(NULL);
@@ -252,6 +256,8 @@ static char *repeat(char *out, const char *piece, u32 n)
     return out;
 }
 
+/* A name has 255 bytes at most, and a link's text with the rest of the path
+ * 4,096. */
 TEST(names_and_links_have_the_lengths_of_the_format)
 {
     static char name[300], text[6000], line[7000];
@@ -282,9 +288,9 @@ TEST(names_and_links_have_the_lengths_of_the_format)
             iput(ip);
     }
     rig_end();
-    /* blocks of 4 KiB: a link is no longer than a path */
 }
 
+/* With blocks of 4 KiB a link could be longer than a path may be. */
 TEST(a_link_is_shorter_than_a_path_may_be)
 {
     static char text[5000];
@@ -335,6 +341,7 @@ static int path_in(const char *dir, char *out, size_t n)
     return length;
 }
 
+/* getcwd of a path with its 0 in exactly so many bytes; fewer are -ERANGE. */
 TEST(the_path_of_a_directory_fits_to_the_byte)
 {
     char out[100];
@@ -377,6 +384,7 @@ static void set_nlink(const char *path, u32 n)
     rig_close(ip);
 }
 
+/* 32,000 names are the most; a rename may need one more for a while. */
 TEST(an_inode_has_no_more_names_than_the_format_allows)
 {
     rig_make(NULL);
@@ -404,6 +412,7 @@ TEST(an_inode_has_no_more_names_than_the_format_allows)
     rig_end();
 }
 
+/* A directory's names are 2 and one for each directory in it. */
 TEST(directories_count_those_in_them)
 {
     rig_make(NULL);
@@ -427,9 +436,11 @@ TEST(directories_count_those_in_them)
 
 /* ---- entries ---- */
 
+/* In an empty block . and .. take 24 of 1,024 bytes; 25 names of 40 bytes fill
+ * the rest. The gap of a removed name takes a name as long, or several shorter
+ * ones. */
 TEST(entries_fill_a_block_to_the_last_byte)
 {
-    /* in an empty block of 1024: . and .. take 24; 25 of 40 leave 0 */
     rig_make(NULL);
     rig_script("mount /m\nmkdir /m/d\n");
     for (u32 i = 0; i < 25; i++)
@@ -442,7 +453,6 @@ TEST(entries_fill_a_block_to_the_last_byte)
     check_eq(dir->size, 2048);
     rig_close(dir);
     rig_script("rm /m/d/x\n");
-    /* a name that was removed makes room for one as long, and shorter ones */
     check_eq(rig_do("rm /m/d/%032u", 7), 0);
     check_eq(rig_do("create /m/d/%032u", 77), 0);
     check_eq(rig_do("rm /m/d/%032u", 8), 0);
@@ -488,6 +498,8 @@ TEST(names_of_every_length_and_type_are_found)
     rig_end();
 }
 
+/* Remove 600 names in the order of the list: each removal looks at 17 buffers
+ * at most, not at all of the directory. */
 TEST(removing_what_was_listed_is_linear)
 {
     rig_make(&(struct image_options){
@@ -643,6 +655,7 @@ TEST(a_damaged_block_of_a_directory_is_not_changed)
     }
 }
 
+/* Put a / or a 0 into a name on the disk: the list ends with an error. */
 TEST(names_that_are_no_names_are_not_listed)
 {
     rig_make(NULL);
@@ -658,6 +671,7 @@ TEST(names_that_are_no_names_are_not_listed)
     }
 }
 
+/* Each of three blocks is missing in turn. */
 TEST(a_hole_in_a_directory_is_damage)
 {
     rig_make(NULL);
@@ -787,6 +801,7 @@ TEST(damage_is_told_eight_times)
     rig_script("umount /m\n");
 }
 
+/* A short link of size 0, and a long one without its block. */
 TEST(an_empty_link_leads_nowhere)
 {
     rig_make(NULL);
@@ -861,6 +876,8 @@ TEST(renames_of_every_kind_keep_what_they_move)
     }
 }
 
+/* A rename over a file first moves that to .replaced.INODE; here this name is
+ * taken. */
 TEST(a_spare_name_that_is_taken_stops_a_rename)
 {
     rig_make(NULL);

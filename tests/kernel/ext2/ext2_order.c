@@ -72,6 +72,8 @@ static bool on_disk(const char *path)
     return found;
 }
 
+/* waits() makes all kinds of changes and counts the writes that were waited
+ * for. */
 TEST(only_a_policy_that_orders_waits_for_changes_of_names)
 {
     begin(ORDERS_NOW);
@@ -190,6 +192,9 @@ static void begin_holes(enum shim_order which)
                "pwrite /m/holes 80000 9 1\nfsync /m/holes\n");
 }
 
+/* blocks_waited_for does a command and counts the new blocks that metadata
+ * waits for: one, or three that a write touches; none in a hole that no fsync
+ * has confirmed. */
 TEST(metadata_waits_for_a_block_that_fills_a_confirmed_hole)
 {
     begin_holes(ORDERS_NOW);
@@ -234,6 +239,8 @@ static u8 *copy_image(void)
 
 static const enum shim_order both[] = {ORDERS_NOW, ORDERS_NONE};
 
+/* After a write in place one block of the disk differs after the fdatasync, and
+ * one more, the inode's, after an fsync. */
 TEST(an_fdatasync_in_place_writes_the_data_and_no_inode)
 {
     for (u32 i = 0; i < NELEM(both); i++) {
@@ -322,6 +329,7 @@ TEST(a_swap_writes_what_the_old_policy_delayed)
     rig_end();
 }
 
+/* The policy begins to answer wrongly: what it had delayed is written, too. */
 TEST(after_a_wrong_answer_nothing_stays_delayed)
 {
     begin(ORDERS_NONE);
@@ -415,6 +423,8 @@ TEST(a_rename_whose_steps_are_delayed_leaves_no_record)
     rig_end();
 }
 
+/* A rename left its record. The next policy must clear it before a change that
+ * makes the names look as they were. */
 TEST(a_record_of_another_policy_is_gone_before_a_state_like_its_own)
 {
     begin(ORDERS_NOW);

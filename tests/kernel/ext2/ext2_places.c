@@ -323,6 +323,9 @@ static int free_it(enum freed what, const struct inode *ip)
     }
 }
 
+/* Free each thing of the list. What is in use is freed, and counted; else
+ * the file system becomes read-only. The image has 480 free blocks and 118
+ * inodes. */
 TEST(what_is_not_in_use_cannot_be_freed)
 {
     for (enum freed what = 0; what < FREED; what++) {
@@ -474,6 +477,8 @@ static void expect_edges(u64 below)
         check_eq(image_map(rig_image(), ino, edges[i]) != 0, edges[i] < below);
 }
 
+/* Write the blocks at all edges, upwards and then downwards: exactly they are
+ * there, and what lies between reads as zeros. */
 TEST(blocks_are_mapped_at_every_edge_of_the_pointers)
 {
     rig_make(NULL);
@@ -503,6 +508,7 @@ TEST(blocks_are_mapped_at_every_edge_of_the_pointers)
     expect_edges(~0U);
 }
 
+/* 12 direct pointers, and 256, 256^2 and 256^3 through one to three levels. */
 TEST(no_block_is_past_the_last_pointer)
 {
     u32 blkno;
@@ -519,6 +525,7 @@ TEST(no_block_is_past_the_last_pointer)
     rig_end();
 }
 
+/* Cut the file one block below each edge, at it, and above it. */
 TEST(truncation_frees_what_is_past_the_end_at_every_edge)
 {
     rig_make(NULL);
@@ -576,6 +583,8 @@ TEST(runs_of_blocks_are_found_at_once)
     rig_end();
 }
 
+/* A run is blocks of the file that lie one behind the other: here from 12 on,
+ * behind the block of pointers. */
 TEST(a_file_that_grows_remembers_its_run)
 {
     rig_make(&(struct image_options){.blocks = 2048, .blocks_per_group = 2047});
@@ -591,6 +600,8 @@ TEST(a_file_that_grows_remembers_its_run)
     rig_end();
 }
 
+/* A file of 586 blocks, without and with indirect=far: then each block of
+ * pointers begins another group. */
 TEST(far_indirect_sends_each_table_and_its_data_elsewhere)
 {
     u64 writes = 0;
@@ -653,6 +664,8 @@ TEST(a_wrong_pointer_is_not_followed)
         }
 }
 
+/* Let all pointers of a table lead to block 4, which is no file's: reading is
+ * an error, and removing leaves the file system read-only. */
 TEST(a_wrong_pointer_in_a_block_of_pointers_is_not_followed)
 {
     rig_make(NULL);
@@ -678,6 +691,8 @@ TEST(a_wrong_pointer_in_a_block_of_pointers_is_not_followed)
     }
 }
 
+/* Its four blocks are 8 sectors. The count is 7, 8 and 9, and then so large
+ * that a further block does not fit. */
 TEST(an_inode_that_counts_fewer_sectors_than_it_has_is_an_error)
 {
     rig_make(NULL);

@@ -48,6 +48,7 @@ static void make_root(const struct image_options *o)
     rig_disk = command_disk = shim_disk_of(malloc(1), 0);
 }
 
+/* Put a new image into disk1, made with these options. */
 void rig_make(const struct image_options *o)
 {
     static const struct image_options usual;
@@ -108,6 +109,7 @@ const char *rig_said(void)
     return said;
 }
 
+/* Do the commands of a text, a line each; one that fails ends the test. */
 void rig_script(const char *lines)
 {
     while (*lines) {
@@ -121,6 +123,7 @@ void rig_script(const char *lines)
     }
 }
 
+/* Return the tree of an image; anything wrong with it ends the test. */
 char *rig_look(const u8 *image, enum image_state state, const char *after)
 {
     char *wrong, *tree = image_look(image, bytes, state, &wrong);

@@ -49,6 +49,7 @@ void panic(const char *fmt, ...)
 static char printed[4096];
 static u32 printed_length;
 
+/* Keep what the kernel prints, for shim_printed. */
 void kprintf(const char *fmt, ...)
 {
     char text[256];
@@ -344,6 +345,8 @@ static void fibre_start(struct fibre *f)
     makecontext(&f->context, fibre_main, 0);
 }
 
+/* Run n processes to their ends. True if the first one was stopped at the place
+ * that was asked for. */
 bool shim_fibres(u32 n, void (*fn)(u32 i), u64 first_stops_at)
 {
     in_turn = first_stops_at;
@@ -365,6 +368,7 @@ bool shim_fibres(u32 n, void (*fn)(u32 i), u64 first_stops_at)
 
 static struct spinlock *spin; /* held now; ext2 never holds two */
 
+/* Take the one spin lock that may be held. */
 void spin_lock(struct spinlock *lk)
 {
     if (shim.spin_switches && !spin)
@@ -393,6 +397,8 @@ void sleep_lock_init(struct sleeplock *lk, const char *name)
     *lk = (struct sleeplock){.name = name};
 }
 
+/* Take a lock that may be waited for. No buffer may be held, so that no two
+ * processes wait for each other. */
 void sleep_lock(struct sleeplock *lk)
 {
     may_sleep();
@@ -565,6 +571,7 @@ void shim_forget(struct disk *d)
     flushed(shim_of(d));
 }
 
+/* Put other contents into a disk, and forget its buffers. */
 void shim_insert(struct disk *d, u8 *data, u64 bytes)
 {
     struct shim_disk *s = shim_of(d);
@@ -701,6 +708,7 @@ static int transfer(struct disk *d, u64 blkno, u8 *data, bool write)
     return 0;
 }
 
+/* Move data between memory and the disk at once, or fail as planned. */
 int disk_transfer(struct disk *d, struct io *ios, u32 n)
 {
     for (u32 i = 0; i < n; i++) {
@@ -837,6 +845,8 @@ static void expect_held(const struct buf *b)
         panic("block %lu is not held", b->block.blkno);
 }
 
+/* Return a block's buffer, waiting for it. Its data are a copy in fresh memory,
+ * so that a use after its release shows. */
 struct buf *getblk(struct disk *d, u64 blkno)
 {
     may_sleep();
@@ -881,6 +891,7 @@ static struct shim_buf *let_go(struct buf *b)
     return s;
 }
 
+/* Release a buffer, whose data must not have changed. */
 void brelse(struct buf *b)
 {
     struct shim_buf *s = CONTAINER(b, struct shim_buf, buf);
@@ -892,6 +903,8 @@ void brelse(struct buf *b)
         drop(s);
 }
 
+/* Return a block's buffer with its contents; NULL: it is off the disk or cannot
+ * be read. */
 struct buf *bread(struct disk *d, u64 blkno)
 {
     if ((blkno + 1) * shim.block_bytes > shim_of(d)->bytes)
@@ -983,6 +996,7 @@ void bdwrite(struct buf *b, u64 owner)
     let_go(b);
 }
 
+/* Write a block and wait. */
 int bwrite_stable(struct buf *b)
 {
     maybe_reschedule();
@@ -1094,6 +1108,7 @@ bool prefetch_by_block(void)
     return shim.by_block;
 }
 
+/* Drop a block's buffer, when nobody holds it. */
 void binval(struct disk *d, u64 blkno)
 {
     may_sleep();
@@ -1206,6 +1221,7 @@ void shim_cut_to(struct disk *d, u8 *out, u64 mask)
         .disk = d, .out = out, .which = UINT32_MAX, .mask = mask});
 }
 
+/* Return which sectors the last write changed, a bit each. */
 u32 shim_last_sectors(struct disk *d)
 {
     const struct shim_disk *s = shim_of(d);
@@ -1227,6 +1243,8 @@ void shim_cut_torn(struct disk *d, u8 *out, u32 sectors, u32 which)
                           .sectors = sectors});
 }
 
+/* Call fn for each way to tear the last write: after each changed sector, and
+ * some at random. */
 void shim_each_tear(struct disk *d, void (*fn)(struct disk *, u32 sectors))
 {
     u32 changed = shim_last_sectors(d);
@@ -1360,6 +1378,7 @@ void bpinned_each(const struct disk *d,
 
 /* ---- moving bytes ---- */
 
+/* Move bytes to or from a program's memory, up to where it is bad. */
 int uio_move(void *data, u64 n, struct uio *u)
 {
     u64 good = n;

@@ -618,6 +618,8 @@ static bool at_once(u64 stop, char *want[4])
     return stopped;
 }
 
+/* Stop the first of two operations at each of its locks, buffers and writes,
+ * and let the second run. The result must be that of one order or the other. */
 TEST(two_operations_at_once_end_as_if_one_came_first)
 {
     u32 count = 0;
