@@ -97,7 +97,7 @@ static void boot(void *)
     process_start_init("/bin/init");
 }
 
-/* Refuse a machine that is too small; use a part of one that is too large. */
+/* Refuse too small a machine, and use a part of one that is too large. */
 static void fit_machine(void)
 {
     u64 mib = machine.memory_bytes >> 20;

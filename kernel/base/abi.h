@@ -246,7 +246,7 @@ struct rusage {
 #define SOCKET_UDP  1
 #define SOCKET_ECHO 2
 
-/* Where a datagram goes, or comes from. */
+/* The address that a datagram goes to, or comes from. */
 struct net_address {
     u32 host; /* 10.0.0.1 is 0x0a000001 */
     u32 port; /* of UDP; the sequence number of an echo */

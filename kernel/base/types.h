@@ -47,8 +47,8 @@ typedef int64_t i64;
 #define ROUND_UP(x, n)   ROUND_DOWN((x) + (n)-1, n)
 #define ROUND_DOWN(x, n) ((x) & ~((u64)(n) / !((n) & ((n)-1)) - 1))
 
-/* Make the call. If it fails, return its error from the function that this
- * stands in. */
+/* Make the call. If it fails, end the function around this line with the call's
+ * error. */
 #define TRY(call)            \
     do {                     \
         int error_ = (call); \

@@ -51,9 +51,9 @@ u64 bio_ahead_most(void)
     return bcache.ahead_most;
 }
 
-/* buf_allocate for a block to be prefetched. When prefetched blocks fill their
- * share, only a stale one gives way. A process that waits for a buffer goes
- * first. */
+/* Like buf_allocate, for a block to be prefetched. When prefetched blocks fill
+ * their share, only a stale one gives way. A process that waits for a buffer
+ * goes first. */
 static struct buf *allocate_ahead(const struct disk *d, u64 blkno)
 {
     struct buf *dirty;

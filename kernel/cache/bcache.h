@@ -26,9 +26,9 @@
 #include "kernel/policy/registry.h"
 #include "kernel/proc/proc.h"
 
-/* Of dirty buffers, by a hash of the owner; a power of two. It follows the
- * files that are being written, not the cache; longer lists only take longer.
- */
+/* The number of lists of dirty buffers, one for each hash of an owner; a power
+ * of two. It is for the files that are written at one time, whatever the
+ * cache's size. */
 #ifndef OWNER_LISTS
 #define OWNER_LISTS 1024
 #endif
@@ -42,7 +42,7 @@ struct flush {
 extern struct bcache {
     struct spinlock lock;
     u32 block_bytes;
-    /* Buffers; those that ever held a block; transfers that one ever had. */
+    /* Buffers; buffers that have held a block; transfers ever used. */
     u64 nbufs, used, ios_used;
     struct buf *bufs;
     u8 *data; /* nbufs * block_bytes */
@@ -119,8 +119,8 @@ static inline bool on_disk(const struct disk *d, u64 blkno)
 
 /* ---- bio.c. For all of these the caller holds bcache.lock. ---- */
 
-/* buf_take makes a buffer busy that no process has. buf_get takes any buffer;
- * it may wait in its queue, after which the buffer holds the same block. */
+/* buf_take makes busy a buffer that no process has. buf_get takes any buffer;
+ * it may wait in its queue, and the buffer still holds the block after that. */
 void buf_take(struct buf *b);
 void buf_get(struct buf *b);
 

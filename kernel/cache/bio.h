@@ -56,9 +56,8 @@ struct buf {
     u32 flags;
     struct block block;        /* what policies see: disk, blkno, times */
     struct wait_queue waiters; /* for the buffer, while it is busy */
-    /* Its place on a list. If it is dirty, in transfer to the disk or pinned,
-     * it is on the list of that state; else, with B_AHEAD, on the list of
-     * prefetched blocks. */
+    /* A link in the list of the buffer's state: dirty, in transfer to the disk,
+     * or pinned; else, with B_AHEAD, in the list of prefetched blocks. */
     union {
         struct list dirty, ahead;
     };
@@ -81,8 +80,8 @@ void bio_init(u32 block_bytes);
 u64 bio_buffers(void); /* in the cache */
 u32 bio_block_bytes(void);
 
-/* The block's buffer, busy; its contents may not be valid. For a block about
- * to be overwritten whole. */
+/* Return the block's buffer, busy, with contents that may not be valid: for a
+ * block that is to be overwritten whole. */
 struct buf *getblk(struct disk *, u64 blkno);
 
 /* The block's buffer, busy and valid; NULL if the disk failed or blkno is
@@ -102,9 +101,9 @@ struct further_reads {
  * reading the further blocks, too. */
 struct buf *breada(struct disk *, u64 blkno, const struct further_reads *);
 
-/* breada without waiting: the buffer, if the block is cached and no process has
- * it; else NULL, and the caller goes on with breada. *found is the state that
- * the block was in. */
+/* Like breada, without waiting: the buffer if the block is cached and no
+ * process has it; else NULL, and the caller must call breada. *found is the
+ * state of the block before this call. */
 struct buf *bcached(struct disk *, u64 blkno, enum found *found);
 
 /* Start reading the further blocks only; holds no buffer on return. */
@@ -117,7 +116,7 @@ void bstart(struct disk *, const struct further_reads *);
 void bprefetch(struct disk *, const u64 *blkno, u32 n);
 u64 bio_ahead_most(void);
 
-/* Let go of a buffer that was not changed. If it was dirty, it stays dirty. */
+/* Release a buffer that was not changed. If it was dirty, it stays dirty. */
 void brelse(struct buf *);
 
 /* Write and wait; let go. 0 or -EIO. */
@@ -176,9 +175,9 @@ int bflush(struct disk *);
 int bflush_owner(struct disk *, u64 owner);
 int bflush_kind(struct disk *, bool metadata);
 
-/* Start writing what has been dirty for at least age_ns, oldest first: moves
- * it to the pending list, then writes that list. Linear in what is due.
- * Returns the number of blocks. */
+/* Start writing blocks that have been dirty for at least age_ns, the oldest
+ * first: move them to the pending list, then write that list. Takes time in
+ * proportion to the blocks that are due. Returns their number. */
 u64 bflush_smooth(struct disk *, u64 age_ns);
 
 /* Start writing again the blocks whose writes failed and whose pauses have

@@ -94,7 +94,7 @@ void buf_add_candidate(struct buf *b)
     disk_add_candidate(b->disk, b->io);
 }
 
-/* b is let go. If it is dirty, and was clean before, it is dirty since now. */
+/* Note since when b, which is released, is dirty: now, if it was clean. */
 void set_dirtied(struct buf *b)
 {
     if (!(b->flags & B_DELWRI)) {

@@ -36,7 +36,7 @@ void bio_burst(const struct disk *d, u64 blocks)
 
 enum kinds { ALL, METADATA = 1 << false, DATA = 1 << true };
 
-/* Which dirty buffers a flush is about. */
+/* Which dirty buffers a flush writes. */
 struct wanted {
     struct disk *disk;   /* NULL: any */
     u64 owner;           /* 0: any */
@@ -82,8 +82,8 @@ static void start(struct buf *b, const struct wanted *w)
     w->flush->outstanding++;
 }
 
-/* Wait for a busy buffer and take it. False, without taking it, if it is not
- * the same delayed write any more. */
+/* Wait for a busy buffer and take it. False, and not taken: the delayed write
+ * that was there is gone. */
 static bool get_dirty(struct buf *b, const struct wanted *w)
 {
     u64 dirtied_ns = b->block.dirtied_ns;
@@ -136,7 +136,7 @@ static bool start_batch(struct list *l, bool by_owner, const struct wanted *w)
 
 /* ---- flushes that are waited for ---- */
 
-/* Wait for the writes that others had started by now. Caller holds the
+/* Wait for the writes that others have started so far. Caller holds the
  * lock. */
 static void wait_writing(struct disk *d, u64 owner)
 {

@@ -1,4 +1,4 @@
-/* Delayed writes that were given up, and which programs have learned of it
+/* Delayed writes that were given up, and which programs have been told so
  * (lost.h). */
 #include "kernel/cache/lost.h"
 #include "kernel/base/abi.h"

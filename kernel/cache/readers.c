@@ -21,7 +21,7 @@ struct reader {
 static struct spinlock readers_lock = SPINLOCK("readers", RANK_POLICY);
 static struct reader readers[MAX_DISKS][MAX_SEGMENTS]; /* readers_lock */
 
-/* The reader's row, or the one that has not been used for longest. */
+/* Return the reader's row, or the row that was used longest ago. */
 static struct reader *reader_of(const struct disk *d, const struct stream *s)
 {
     struct reader *row = readers[d->id], *oldest = row;

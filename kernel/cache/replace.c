@@ -101,7 +101,7 @@ static void replace_switch(const struct policy *to, bool trust)
             make_evictable(b);
 }
 
-/* The victim if no policy names one: the first clean buffer. One is there. */
+/* The victim if no policy names one: the first clean buffer, which exists. */
 static struct block *plain_victim(void)
 {
     BUF_EACH (b)
@@ -122,8 +122,8 @@ static struct block *fault(u32 disk, u64 blkno)
     return v;
 }
 
-/* Choose the buffer to evict for a block; it stays evictable. NULL if no clean
- * buffer is. It is dirty only if the policy takes dirty buffers. */
+/* Choose the buffer to evict for a block; it stays evictable. NULL: no buffer
+ * is clean. A dirty one is chosen only if the policy takes dirty buffers. */
 static struct buf *choose_victim(u32 disk, u64 blkno)
 {
     if (!bcache.nevictable)

@@ -73,7 +73,7 @@ bool write_holds_back(struct buf *b, u64 before)
 
 /* ---- when there is no clean victim ---- */
 
-/* How many of the oldest dirty blocks to write now. */
+/* Return how many of the oldest dirty blocks to write now. */
 static u64 ask_no_clean(u64 dirty)
 {
     u64 n = MAX(1, MIN(dirty, bcache.nbufs / 16));

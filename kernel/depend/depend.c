@@ -18,7 +18,7 @@
 #define LOOK_NS       NS_PER_S
 #define WAITS_MOST_NS (60 * NS_PER_S) /* twice the half minute of update */
 #define PINNED_PART   8
-#define NOTES_MOST    4096 /* so many may be walked under bcache.lock */
+#define NOTES_MOST    4096 /* the most that are walked under bcache.lock */
 #define SPARE_LEAST   (2 * MAX_PROCS) /* each process may take two at once */
 
 struct note {
@@ -66,8 +66,8 @@ static struct note *add(struct list *to, struct disk *d, u64 blkno)
     return n;
 }
 
-/* Take away w's notes up to `last`, and w itself if none is left then. b is w's
- * buffer, which the caller has: after this, b may be written. */
+/* Take away w's notes up to `last`, and w itself if none is left. The caller
+ * has w's buffer, b, which may be written afterwards. */
 static void drop(struct note *w, const struct list *last, struct buf *b)
 {
     for (struct list *l = NULL; l != last;) {
@@ -110,8 +110,8 @@ static bool is_ready(const struct note *w)
 
 /* ---- writing what is waited for ---- */
 
-/* The note by which b, which the caller has, waits, or NULL; *last: the last
- * one on its list. */
+/* Return the note by which b waits, or NULL; *last: the last note on its list.
+ * The caller has b. */
 static struct note *note_of(const struct buf *b, struct list **last)
 {
     if (!__atomic_load_n(&depend.begun, __ATOMIC_ACQUIRE))
@@ -158,9 +158,9 @@ int depend_write(struct buf *b)
     return bwrite_stable(b);
 }
 
-/* The block of the disk that has waited longest. `ready`: only a block that is
- * ready counts. Else the block may be any, but too many blocks must wait, or
- * this block for too long. NO_SECTOR: there is none. */
+/* Return the block of the disk that has waited longest, or NO_SECTOR. With
+ * `ready`, only of those that are ready; else of all, but only if too many
+ * blocks wait or this one has waited too long. */
 static u64 longest(const struct disk *d, bool ready)
 {
     HOLD(spin, &bcache.lock);
@@ -185,8 +185,8 @@ static void mark(const struct disk *d)
             f->written |= w->disk == d && is_written(f);
 }
 
-/* End the wait of a buffer that the caller has, if it is ready still. True if
- * it is to be written now. */
+/* End the wait of b, which the caller has, if b is still ready. True if b must
+ * be written now. */
 static bool end_wait(struct buf *b)
 {
     HOLD(spin, &bcache.lock);
@@ -236,7 +236,7 @@ static void begin(void)
     __atomic_store_n(&depend.begun, true, __ATOMIC_RELEASE);
 }
 
-/* Have enough notes, and the thread. False: that cannot be had. */
+/* Get enough notes, and the thread. False: there is no memory for them. */
 static bool get_ready(void)
 {
     begin();

@@ -37,10 +37,10 @@
  * written first cannot be. */
 int depend_zeros(struct disk *, u64 blkno, u64 owner, u64 meta);
 
-/* bdwrite of metadata. If it waits for a block, it is pinned. */
+/* Like bdwrite, for metadata. A block that waits for others is pinned. */
 void depend_delay(struct buf *, u64 owner);
 
-/* bwrite_stable of metadata. What it waits for is written before. 0 or -EIO. */
+/* Like bwrite_stable, for metadata; new blocks are written first. 0 or -EIO. */
 int depend_write(struct buf *);
 
 /* After bflush_owner, or if owner is 0 bflush: write what has waited for the

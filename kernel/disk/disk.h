@@ -42,7 +42,7 @@ struct io {
 struct translation {
     const char *refusal; /* why a place policy without `place` will not do */
     const struct policy *fallback; /* places the blocks after a fault */
-    /* Where the sectors of a read are; NO_SECTOR: they were never written. */
+    /* Return the place of a read's sectors; NO_SECTOR: never written. */
     u64 (*find)(const struct disk *, const struct request *);
     /* is_full: no place is free for this write. may_take: it may go to this
      * one. */
@@ -53,7 +53,7 @@ struct translation {
     /* The command that the drive gets before anything queued, or NULL. Its
      * place is set. */
     struct io *(*next)(struct disk *, u64 now_ns);
-    /* How many commands the drive may have now. */
+    /* Return how many commands the drive may have now. */
     u32 (*depth)(const struct disk *);
     /* A command has ended. Returns the requests that are done, in one chain, or
      * NULL. A request without a place did not go to the drive. */
@@ -123,7 +123,7 @@ static inline u64 io_physical_end(const struct io *io)
     return io->request.physical + io->request.nsectors;
 }
 
-/* The next of the same command, or NULL. */
+/* The next request of the same command, or NULL. */
 static inline struct io *io_next(const struct io *io)
 {
     return io->span.next ? CONTAINER(io->span.next, struct io, span) : NULL;

@@ -216,7 +216,7 @@ static bool serve_translation(struct disk *d)
     return model_start(d, command, now_ns);
 }
 
-/* How many commands the drive may have. Caller holds d->lock. */
+/* Return how many commands the drive may have. Caller holds d->lock. */
 static u32 depth_of(const struct disk *d)
 {
     return d->translation ? d->translation->depth(d) : d->depth;

@@ -87,13 +87,13 @@ struct segment {
     u64 used; /* the number of the last command that used it */
 };
 
-/* How the cache is divided, as a SCSI mode select of the caching page sets it.
- */
+/* How the cache is divided: what a SCSI host sets by a mode select of the
+ * caching page. */
 struct drive_cache {
     u32 segments, segment_sectors, read_ahead_sectors;
 };
 
-/* One drive: its model and what it remembers between requests. */
+/* One drive: its model, and its state between requests. */
 struct drive {
     const struct drive_model *model;
     struct drive_cache cache; /* of the model, or as it was set */
@@ -131,7 +131,7 @@ const struct drive_model *drive_find(const char *name);
  * is right. Nothing below is called for a row that is wrong. */
 const char *drive_wrong(const struct drive_model *);
 
-/* For models with platters, whose rpm is not 0. */
+/* These are for models with platters, whose rpm is not 0. */
 u64 drive_rotation_ns(const struct drive_model *);
 
 /* The tracks of the whole cylinders among the first sectors. */
@@ -154,7 +154,7 @@ struct drive_cache drive_cache_in(const struct drive_model *, u32 segments);
  * adapts: the cache will be divided anew, into up to MAX_SEGMENTS. */
 const char *drive_set_ahead(struct drive *, const char *how, bool adapts);
 
-/* Divide the cache anew, which empties it and takes a command's time. */
+/* Divide the cache again. This empties it and takes a command's time. */
 void drive_set_cache(struct drive *, u64 now_ns, const struct drive_cache *);
 
 /* At now_ns the drive is told to move its arm to the first cylinder or the

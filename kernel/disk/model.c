@@ -76,8 +76,8 @@ static u64 drive_time(const struct disk *d, struct drive *drive,
                           io->request.write);
 }
 
-/* The command that a drive takes up next, of those that it holds: the one that
- * would be done first. An eighth of the time that a command has been held
+/* Return the command that a drive takes up next, of those that it holds: the
+ * command that would be done first. An eighth of the time that it has been held
  * counts in its favour, so that none starves. */
 static struct io **soonest(struct disk *d, u64 now_ns)
 {
@@ -178,7 +178,7 @@ static i64 error(const struct disk *d, u64 sector, u32 reason, u64 span)
     return (i64)(h >> 32) % (i64)(2 * span + 1) - (i64)span;
 }
 
-/* An approach from start_ns as a scheduler sees it that does not know the drive
+/* Return the approach that a scheduler sees if it does not know the drive
  * exactly: the way takes up to `percent` more or less time, and the platter is
  * up to `percent` of a turn ahead or behind. A later arrival shortens the wait
  * for the sector; a wait below 0 means one turn more. */

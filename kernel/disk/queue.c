@@ -13,7 +13,7 @@ static struct request *by_sector(struct tree_node *n)
     return n ? TREE_ITEM(n, struct request, by_sector) : NULL;
 }
 
-/* Which of the queue's sets a request is in. */
+/* Return which of the queue's sets a request is in. */
 static enum queue_set set_of(const struct request *r)
 {
     return r->candidate ? SET_CANDIDATES : r->write ? SET_WRITES : SET_READS;
@@ -48,7 +48,7 @@ void queue_take(struct queue *q, struct request *r)
     tree_remove(&q->sorted[set], &r->by_sector);
     list_remove(&r->by_age);
     q->length[set]--;
-    /* Last: who sees it without the lock (io_queued) may reuse r. */
+    /* Last: a reader without the lock (io_queued) may reuse r from here on. */
     __atomic_store_n(&r->queue, NULL, __ATOMIC_RELEASE);
 }
 

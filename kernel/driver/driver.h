@@ -9,8 +9,8 @@
 
 #define SECTOR_BYTES 512
 
-/* A span of memory that a command reads or writes. The next span of the same
- * command goes on, on the disk, where this one ends. */
+/* A span of memory that a command reads or writes. On the disk, the next span
+ * of a command follows this one. */
 struct span {
     void *data;
     u32 bytes; /* whole sectors */

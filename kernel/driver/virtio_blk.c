@@ -34,7 +34,7 @@
 #define DEVICES_MAX  8  /* devices that are used */
 #define BLOCK_DEVICE 2  /* device id */
 
-/* A command: what the device sees of it, and whose it is. */
+/* A command: the part that the device reads, and its owner. */
 struct slot {
     struct virtio_descriptor table[SEGMENTS_MAX + 2];
     struct {

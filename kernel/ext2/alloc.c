@@ -222,8 +222,8 @@ int blocks_give_back(void *arg, u32 first, u32 n)
 
 /* ---- inodes ---- */
 
-/* Of the groups with at least the average of free inodes, the one with the most
- * free blocks. */
+/* Return the group with the most free blocks, of those with at least the
+ * average of free inodes. */
 static u32 group_for_directory(const struct fs *fs)
 {
     u32 average = fs->free_inodes / fs->groups;
@@ -326,7 +326,7 @@ int ino_claim(struct fs *fs, u32 ino)
                      (ino - 1) % fs->inodes_per_group);
 }
 
-/* How many of a bitmap's n bits are clear. */
+/* Count the clear bits among a bitmap's first n bits. */
 static int count_clear(struct fs *fs, u32 bitmap, u32 n, u32 *clear)
 {
     struct buf *b = bread(fs->disk, bitmap);

@@ -29,7 +29,7 @@ struct reading {
 };
 
 /* Ask the policy what to read ahead. first: the block that the read begins
- * with; found: what had become of it. */
+ * with; found: its state in the cache. */
 static void plan(struct inode *ip, u64 first, enum found found,
                  struct reading *r)
 {
@@ -86,7 +86,7 @@ static struct further_reads find_further(struct inode *ip, u64 block,
     return further;
 }
 
-/* Copy from a block to the program, and let go of it. NULL: -EIO. */
+/* Copy from a block to the program, and release the block. NULL: -EIO. */
 static int copy_out(const struct inode *ip, struct buf *b, u64 n, struct uio *u)
 {
     u32 at = u->offset & (ip->fs->block_bytes - 1);
@@ -205,7 +205,7 @@ void ext2_end_reads(struct inode *ip, const struct streams *s)
 
 /* ---- what a program says it will read ---- */
 
-/* Where n bytes from offset on end in the file. */
+/* Return where n bytes from offset on end in the file. */
 static u64 end_of(const struct inode *ip, u64 offset, u64 n)
 {
     if (offset >= ip->size)

@@ -46,9 +46,9 @@ static int dir_bread(struct inode *dir, u32 block, struct buf **b)
     return *b ? 0 : -EIO;
 }
 
-/* The entry at a byte of a block, or NULL if it is damaged: its length is a
- * multiple of 4, has room for a name and ends in the block. An entry without an
- * inode is free, and needs no name. */
+/* Return the entry at a byte of a block, or NULL if it is damaged: its length
+ * must be a multiple of 4, hold the name, and end in the block. An entry
+ * without an inode is free and needs no name. */
 static inline struct ext2_entry *entry_at(const struct fs *fs, void *data,
                                           u32 at)
 {

@@ -61,7 +61,7 @@ static const struct feature {
       {0},
 };
 
-/* Print those of the bits that are not handled. what: what the bits are. */
+/* Print the features, among these bits, that are not handled, as `what`. */
 static void complain(struct fs *fs, const char *what, u32 bits,
                      const struct feature *table)
 {

@@ -256,7 +256,7 @@ void inodes_forget(struct fs *fs)
 
 /* ---- from and to the disk ---- */
 
-/* Where the inode lies in its group's table: byte. */
+/* Return where the inode begins in its group's table, in bytes. */
 static u64 entry_of(const struct inode *ip)
 {
     const struct fs *fs = ip->fs;

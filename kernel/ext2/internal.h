@@ -186,7 +186,7 @@ void order_init(void); /* owns the order kind */
 int write_now(struct fs *, struct buf *, u64 owner);
 /* Write metadata and wait, whatever the order policy is. 0 or -EIO. */
 int write_stable(struct fs *, struct buf *);
-/* True if the policy delays such a write of this block. */
+/* True if the policy delays the write of this block of metadata. */
 bool order_delays(struct fs *, u64 blkno);
 /* If metadata was delayed, write all dirty blocks, or those of metadata alone.
  * 0 or -EIO. */
@@ -335,7 +335,7 @@ int walk_to_parent(struct walk *, struct inode *at, const char *path);
 int walk_arrived(struct walk *, struct inode *ip, bool follow);
 /* Locked: 0 if it is a directory in which names can be looked up. */
 int check_dir(struct inode *dir);
-/* An inode's S_IFMT bits, or -EIO. It is not locked. */
+/* Return an inode's S_IFMT bits, or -EIO. The inode is not locked. */
 int type_of(struct inode *);
 /* The root of the file system mounted there, or else ip; ip is consumed. */
 struct inode *cross_down(struct inode *ip);

@@ -107,7 +107,7 @@ static int make_path(struct inode *at, const char *path, const struct making *m)
     return walk_to_parent(&w, at, path) ?: make(&w, m, NULL);
 }
 
-/* One attempt at the name in w: -EAGAIN if it was a link, now followed. */
+/* Try the name in w once. -EAGAIN: it was a link, which is followed now. */
 static int create_step(struct walk *w, const struct making *m, bool exclusive,
                        struct inode **out)
 {

@@ -154,7 +154,7 @@ static int grow(struct inode *ip, u32 goal, bool pointers, bool confirmed,
     return error;
 }
 
-/* Where the block would best lie: after the one before it in the file. */
+/* Return the block's best place: after the one before it in the file. */
 static u32 find_goal(struct inode *ip, u64 block)
 {
     u32 before = 0;
@@ -299,8 +299,8 @@ static int cut_tree(struct freed *f, u32 blkno, u32 depth, u64 keep)
     return keep ? 0 : free_block(f, blkno);
 }
 
-/* How many levels of pointer blocks the inode's i-th pointer leads to, and how
- * many blocks of the file. */
+/* Return how many levels of pointer blocks the inode's i-th pointer leads to,
+ * and to how many blocks of the file. */
 static u32 depth_of(u32 i)
 {
     return i < EXT2_DIRECT ? 0 : i - EXT2_DIRECT + 1;

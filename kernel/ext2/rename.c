@@ -20,11 +20,11 @@
  */
 #include "kernel/ext2/internal.h"
 
-/* One rename; tree_lock is held while it lives. */
+/* A rename. tree_lock is held as long as it lasts. */
 struct renaming {
     struct walk *from, *to;
     struct inode *moved, *replaced; /* replaced: or NULL */
-    bool directory;                 /* what is moved */
+    bool directory;                 /* `moved` is a directory */
     struct search old, new;
 };
 
@@ -262,7 +262,7 @@ static int rename_locked(struct renaming *r)
     return inode_write(r->moved, false);
 }
 
-/* One attempt. r keeps the inodes found, referenced. */
+/* Try once. r keeps the inodes that were found, referenced. */
 static int rename_step(struct renaming *r)
 {
     TRY(fs_writable(r->from->at->fs));

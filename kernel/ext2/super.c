@@ -405,7 +405,7 @@ static void row_empty(struct fs *fs)
     binval_disk(fs->disk); /* what is left would overwrite the next user's */
 }
 
-/* row_open, once more if the journal has changed what was read. */
+/* row_open, and once more if the journal has changed what was read. */
 static int row_open_whole(struct fs *fs, struct disk *d, u32 flags)
 {
     TRY(row_open(fs, d, flags));

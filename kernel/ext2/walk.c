@@ -129,7 +129,7 @@ static int link_text(struct inode *link, char *page)
     return PAGE_SIZE - u.left;
 }
 
-/* Put the text of a link before what is left of the path. */
+/* Put the text of a link before the rest of the path. */
 static int new_rest(struct walk *w, struct inode *link)
 {
     char *page = page_alloc();

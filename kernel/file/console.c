@@ -252,8 +252,8 @@ static int console_write(u32, struct uio *uio)
     return 0;
 }
 
-/* True if ^C was typed since the last call. In raw mode, drop what was typed up
- * to it. */
+/* True if ^C was typed since the last call. In raw mode, drop all that was
+ * typed up to that ^C. */
 static bool take_interrupt(void)
 {
     u64 end = tty.raw ? tty.end : tty.first;

@@ -30,8 +30,8 @@ struct file {
 void file_init(void);
 struct file *file_alloc(u32 flags);   /* one reference; NULL: table full */
 struct file *file_dup(struct file *); /* one more */
-/* One fewer; the last closes. NULL: nothing. -EIO if a delayed write of the
- * file was lost of which its fsync has not told; it is closed all the same. */
+/* Count one use less; the last closes. NULL: nothing. -EIO: a delayed write was
+ * lost, which fsync has not reported; it is closed all the same. */
 int file_close(struct file *);
 
 int file_open(const char *path, u32 flags, u64 mode, struct file **);

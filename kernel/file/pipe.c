@@ -32,7 +32,7 @@ struct pipe {
     char *page[PIPE_PAGES];
 };
 
-/* Sleep until pipe_wake of the same counter. 0 or -EINTR. */
+/* Sleep until pipe_wake is called for this counter. 0 or -EINTR. */
 static int pipe_wait(struct pipe *p, u32 *waiters)
 {
     ++*waiters;

@@ -24,7 +24,7 @@ struct appending {
     u8 *next;       /* the next block that is made here */
 };
 
-/* How many tags and revokes a block has room for. */
+/* The tags and revokes that fit into a block. */
 #define MOST_TAGS                                                         \
     ((bio_block_bytes() - sizeof(struct journal_head) - TAG_UUID_BYTES) / \
      sizeof(struct journal_tag))

@@ -6,7 +6,7 @@
 #include "kernel/depend/depend.h"
 #include "kernel/journal/format.h"
 
-/* Where a log lies. */
+/* The place of a log. */
 struct log {
     struct disk *disk;
     const u32 *where; /* the disk's block of each block of the log */
@@ -61,13 +61,13 @@ struct logged {
     const void *data; /* unchanged until it has been appended */
 };
 
-/* How many blocks of the log a transaction takes. */
+/* Return how many blocks of the log a transaction takes. */
 u32 journal_room(u32 nblocks, u32 nrevokes);
 
 /* True if a block begins as the log's own blocks do: its copy is changed. */
 bool journal_escapes(const void *data);
 
-/* How much memory it takes to append at most so many blocks and revokes. */
+/* Return the bytes that appending so many blocks and revokes takes. */
 u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes);
 
 /* Append a whole transaction; it is on the disk on return. -ENOSPC: there is no

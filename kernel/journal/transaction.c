@@ -41,7 +41,7 @@
 #include "kernel/machine/mem.h"
 #include "kernel/proc/proc.h"
 
-/* An operation nearly always pins at most so many. */
+/* The most blocks that an operation pins, nearly always. */
 #define OPERATION_BLOCKS 16
 #define RUNS             ((PAGE_SIZE - 16) / 8)
 
@@ -123,7 +123,7 @@ void journal_leave(struct journal *j)
 static void note_change(struct journal *j)
 {
     assert(journal_inside() && j->open);
-    /* Of two first changes at once either may have set the time. */
+    /* The time may be set by either of two first changes that come at once. */
     if (!__atomic_load_n(&j->begun_ns, __ATOMIC_RELAXED) &&
         !__atomic_exchange_n(&j->begun_ns, clock_ns(), __ATOMIC_RELAXED))
         j->user.begun();

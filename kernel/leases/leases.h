@@ -35,7 +35,7 @@
 
 #include "kernel/base/units.h"
 
-/* Of programs without a registered number (RFC 5531). */
+/* Program numbers that are not registered (RFC 5531). */
 #define LEASE_PROGRAM    0x2000019b
 #define EVICTION_PROGRAM 0x2000019c
 

@@ -37,7 +37,7 @@ COUNTER_WITH(expired, "nfs.expired", "leases",
 /* A file in the table. `lock` guards the whole table. */
 struct known {
     u32 ino, generation; /* 0: free */
-    u32 nleases;         /* rows of it */
+    u32 nleases;         /* rows with a lease of this file */
     u64 version, used;
 };
 

@@ -68,7 +68,7 @@ static inline bool timer_is_set(const struct timer *t)
     return __atomic_load_n(&t->cpu, __ATOMIC_ACQUIRE);
 }
 
-/* When this hart's first timer is due: NEVER_NS, there is none. */
+/* Return when this hart's first timer is due; NEVER_NS: there is none. */
 u64 clock_next_ns(void);
 
 /* Unset t; false if it has fired or is firing. From any hart. */
@@ -88,7 +88,7 @@ void clock_go(void);
  * timer interrupt comes when it should. */
 void clock_was_set(void);
 
-/* When this hart's timer interrupt comes at the latest: NEVER_NS, never. */
+/* Return when this hart's timer interrupt comes at the latest. */
 u64 clock_due_ns(void);
 
 /* Wait for an interrupt, which is taken once the caller lets it in: interrupts

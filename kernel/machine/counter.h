@@ -15,7 +15,7 @@ void counter_hart_init(void);
 u64 counter_ns(void);
 bool counter_is_virtual(void); /* lab mode: it counts instructions */
 
-/* When the counter was 0, in ns since 1970. */
+/* Return when the counter was 0, in ns since 1970. */
 u64 counter_boot_wall_ns(void);
 
 /* Set when this hart's interrupt comes: at that time, or not at all. Where time

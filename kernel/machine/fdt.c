@@ -56,7 +56,7 @@ static const struct {
 
 struct machine machine;
 
-static struct span structs; /* what is left of the structure block */
+static struct span structs; /* the rest of the structure block */
 static struct span strings;
 static u32 hart_mask, timebase_hz;
 

@@ -17,7 +17,7 @@
 
 #define LINE_BYTES 256
 
-/* Where formatted text goes. */
+/* The destination of formatted text. */
 struct out {
     char *text; /* room for `room` bytes */
     size_t room;

@@ -22,7 +22,7 @@
 
 #define SATP_SV39 (8UL << 60)
 
-/* Where Sv39 has room for the kernel: its half of the addresses. */
+/* The kernel's half of Sv39's addresses. */
 #define DIRECT_MAP  0xffffffc000000000UL /* kernel address of physical 0 */
 #define KSTACK_BASE 0xffffffffc0000000UL /* of the processes' kernel stacks */
 

@@ -3,7 +3,7 @@
 
 #include "kernel/machine/fdt.h"
 
-/* Physical memory for what is printed; the rest goes to the line. */
+/* Physical memory for printed text; the rest goes to the line. */
 extern struct region uart_kept;
 
 void uart_init(void); /* output works; before the device tree is read */

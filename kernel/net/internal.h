@@ -96,5 +96,5 @@ void datagram_put(struct datagram *);
 
 /* ---- socket.c ---- */
 
-/* Deliver a whole datagram that has come. It is the callee's from now on. */
+/* Deliver a whole datagram. From here on it belongs to the callee. */
 void socket_deliver(struct datagram *);

@@ -32,7 +32,7 @@ void net_init(void);
  * all other machines. May sleep. */
 void net_start(void);
 
-/* kind: SOCKET_UDP or SOCKET_ECHO; port 0: one that is free. */
+/* kind: SOCKET_UDP or SOCKET_ECHO; port 0: any free port. */
 int socket_open(u64 kind, u64 port, struct socket **);
 void socket_close(struct socket *);
 

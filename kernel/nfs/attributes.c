@@ -81,7 +81,7 @@ int put_changed(struct xdr *x, struct inode *dir)
 
 /* ---- from the client to the kernel ---- */
 
-/* How to set a time: leave it; use the server's; use the one in the call. */
+/* How to set a time: not at all; to the server's time; to the call's. */
 enum { KEEP, SERVERS, CLIENTS };
 
 static bool take_time(struct xdr *x, u64 *s)

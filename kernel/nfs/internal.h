@@ -116,7 +116,7 @@ struct wanted {
     bool mode, size, atime, mtime;
     u32 new_mode;
     u64 new_size, new_atime_s, new_mtime_s; /* or UTIME_NOW */
-    int error;                              /* it cannot be had */
+    int error;                              /* why these cannot be set */
 };
 
 void take_wanted(struct xdr *, struct wanted *);

@@ -20,7 +20,7 @@ struct listing {
     bool any, full;  /* an entry is in the answer; the next does not fit */
 };
 
-/* Add READDIRPLUS's fields to an entry, if its inode can be had. */
+/* Add READDIRPLUS's fields to an entry, if its inode can be read. */
 static void put_plus(struct xdr *x, struct inode *dir, const char *name)
 {
     OWNED(inode) struct inode *ip = NULL;

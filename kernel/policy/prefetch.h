@@ -28,7 +28,7 @@ enum hint { HINT_NONE, HINT_SEQUENTIAL, HINT_RANDOM };
 
 /* A read of file blocks, about to be done. */
 struct access {
-    u64 block, nblocks; /* what is asked for */
+    u64 block, nblocks; /* the blocks that the program asks for */
     u64 file_blocks;    /* length of the file */
     u32 block_bytes;
     enum found found; /* the first of them */

@@ -23,7 +23,7 @@
 extern const struct policy *const __start_policies[];
 extern const struct policy *const __stop_policies[];
 
-/* The source of each, in the same order. */
+/* The source file of each policy, in the same order. */
 extern const char *const __start_policy_files[];
 
 /* Every table that was linked in, with those that are refused. */
@@ -174,7 +174,7 @@ static const char *objection(const struct policy *p)
     return why || !owner->refuses ? why : owner->refuses(p);
 }
 
-/* How many bytes a policy needs for its kind's buffers; NULL needs none. */
+/* Return how many bytes a policy needs (NULL: none) for its kind's buffers. */
 static u64 memory_of(const struct policy *p)
 {
     return p && p->memory ? p->memory->bytes(kinds[p->kind].owner.buffers) : 0;
@@ -357,7 +357,7 @@ static bool names_row(const char *text, const struct policy *p,
     return !strcmp(text, full) || !strcmp(text, full + kind);
 }
 
-/* How many rows have this name; *last is the last of them, *of its policy. */
+/* Count the rows of this name; *last is the last of them, *of its policy. */
 static u32 rows_named(const char *name, struct tunable **last,
                       const struct policy **of)
 {

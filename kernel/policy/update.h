@@ -30,7 +30,7 @@ struct update_hooks {
 /* Start writes, in scan() or each_second(); each returns how many. A block is
  * tried once in one scan, so one that cannot be written holds nothing up. */
 u64 flush_all(void);            /* every dirty block */
-u64 flush_older(u64 age_ns);    /* blocks dirty for at least so long */
+u64 flush_older(u64 age_ns);    /* blocks that have been dirty for age_ns */
 u64 flush_oldest(u64 n);        /* the oldest, up to n */
 u64 flush_files(struct list *); /* those on it by owing, with all their files */
 

@@ -49,7 +49,7 @@ struct wait_queue {
 
 void wait_queue_init(struct wait_queue *);
 
-/* Join the queue; on return the caller has the resource. */
+/* Join the queue. When this returns, the caller has the resource. */
 void wait_queue_join(struct wait_queue *, struct spinlock *lk);
 
 /* Hand the resource to the first in the queue. Returns that process, or NULL if

@@ -17,7 +17,7 @@
 #include "kernel/cache/bio.h"
 #include "kernel/remote/internal.h"
 
-/* True if a file had the same size and time of change at both moments. */
+/* True if a file's size and time of change are equal in both answers. */
 static bool equal(const struct stamp *a, const struct stamp *b)
 {
     return a->size == b->size && a->mtime_s == b->mtime_s &&

@@ -72,7 +72,7 @@ static u32 serve_recall(struct mount *m, const u8 *handle, u32 bytes, u64 stamp,
     HOLD(spin, &m->lock);
     struct file *f = m->spritely.used ? file_find(m, handle, bytes) : NULL;
     if (!f)
-        return RECALL_DONE; /* nothing of it is here */
+        return RECALL_DONE; /* no block of the file is here */
     if (stamp > f->own.recalled) {
         f->own.recalled = stamp;
         f->own.invalidate |= invalidate;

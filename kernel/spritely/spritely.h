@@ -29,7 +29,7 @@
 
 #include "kernel/base/units.h"
 
-/* Of programs without a registered number (RFC 5531). */
+/* Program numbers that are not registered (RFC 5531). */
 #define SPRITELY_PROGRAM 0x20000199
 #define CALLBACK_PROGRAM 0x2000019a
 

@@ -116,8 +116,8 @@ static bool take(struct disk *d, struct move *m, struct io *last, u64 now_ns)
     return true;
 }
 
-/* The next moves that go to slots beside each other, as one command of no more
- * pieces than the device takes. */
+/* Take the next moves to neighbouring slots as one command, with no more pieces
+ * than the device takes. */
 static struct io *gather_moves(struct disk *d, u64 now_ns)
 {
     struct cleaning *c = &vlog_of(d)->clean;

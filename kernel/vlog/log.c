@@ -208,7 +208,7 @@ static bool note(struct recovery *r, struct log_pointer to, u32 from)
     return true;
 }
 
-/* Read the sector of a piece: it must be what was pointed to. */
+/* Read the sector of a piece: it must be the sector that was pointed to. */
 static bool read_piece(struct recovery *r, struct log_piece *p)
 {
     struct logical *l = r->log;

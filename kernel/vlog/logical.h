@@ -152,7 +152,7 @@ static inline bool logical_free(const struct logical *l, u32 slot)
 /* The first free slot in [from, end), or 0. */
 u32 logical_free_from(const struct logical *, u32 from, u32 end);
 
-/* How many blocks there would be if all pieces of the map were full. */
+/* Return how many blocks there would be if all pieces of the map were full. */
 static inline u32 logical_numbers(const struct logical *l)
 {
     return l->nmap * LOG_ENTRIES;

@@ -114,7 +114,7 @@ void logical_enter(struct logical *l, u32 block, u32 slot)
         s->entry[1 + slot - s->entry[0]] = 1 + block;
 }
 
-/* The block is in this slot now, and what was its slot is free. */
+/* The block is in this slot from now on, and its old slot is free. */
 static bool move_block(struct logical *l, u32 block, u32 slot)
 {
     u32 old = l->map[block];

@@ -252,7 +252,7 @@ static struct io *next(struct disk *d, u64 now_ns)
     return sector_io(d, now_ns);
 }
 
-/* How many commands the drive may have: one while slots are cleaned. */
+/* Return how many commands the drive may have: 1 while slots are cleaned. */
 static u32 depth(const struct disk *d)
 {
     return clean_busy(&vlog_of(d)->clean) ? 1 : d->depth;
