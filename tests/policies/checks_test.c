@@ -537,6 +537,8 @@ static const struct {
     {POLICY_REPLACE, "wtinylfu", wtinylfu},
 };
 
+/* For each policy: nothing is wrong before, and then each inconsistency of the
+ * table is planted. */
 TEST(every_check_says_what_is_wrong_of_each_inconsistency_that_is_planted)
 {
     for (u32 i = 0; i < NELEM(planted); i++) {
@@ -547,6 +549,8 @@ TEST(every_check_says_what_is_wrong_of_each_inconsistency_that_is_planted)
     }
 }
 
+/* The table above has one row for each policy with a check, and none for the
+ * others. */
 TEST(an_inconsistency_is_planted_for_every_policy_that_has_a_check)
 {
     POLICY_EACH (p) {

@@ -45,6 +45,8 @@ TEST(a_block_is_read_once)
     check_at_rest();
 }
 
+/* Block 5 of disk 0 and block 5 of disk 1 have two buffers, which later reads
+ * find again. */
 TEST(a_block_has_one_buffer_and_each_disk_its_own_blocks)
 {
     boot("");
@@ -84,6 +86,8 @@ TEST(to_get_a_block_off_the_disk_is_a_mistake)
     check_panics(get_off_disk, "get: assertion failed");
 }
 
+/* The first read of block 5 fails, and leaves nothing in the cache. The second
+ * read succeeds. */
 TEST(a_failed_read_is_an_error_and_is_tried_again)
 {
     boot("");
@@ -97,6 +101,8 @@ TEST(a_failed_read_is_an_error_and_is_tried_again)
     check_commands("R0:10+2 R0:10+2");
 }
 
+/* getblk gives a buffer without its data, and without a command. A release
+ * without a write leaves nothing in the cache. */
 TEST(a_block_to_be_overwritten_is_not_read)
 {
     boot("");
@@ -108,6 +114,8 @@ TEST(a_block_to_be_overwritten_is_not_read)
     check_counters("bio.", "misses 1");
 }
 
+/* Block 6 was used after block 5, so its number is higher, until block 5 is
+ * read again. */
 TEST(each_use_has_a_higher_number)
 {
     boot("");
@@ -146,6 +154,8 @@ static void read_and_note(void *blkno)
     brelse(b);
 }
 
+/* Processes 11 and 12 wait for the buffer of block 5, in this order. The
+ * release gives it to 11 at once, before 11 has run. */
 TEST(who_waited_longest_for_a_buffer_has_it_next)
 {
     u64 five = 5;
@@ -208,6 +218,8 @@ static void hold_for_good(void *blkno)
     bread(disk0(), *(u64 *)blkno);
 }
 
+/* Process 30 holds the only buffer. That another process releases it stops the
+ * kernel. */
 TEST(a_process_lets_go_only_of_as_many_buffers_as_it_holds)
 {
     u64 five = 5;
@@ -307,6 +319,8 @@ static void prefetch(u64 first, u32 n)
     bprefetch(disk0(), blocks, n);
 }
 
+/* Three blocks become one command, and their buffers belong to no process. The
+ * later read of one is a hit. */
 TEST(blocks_are_prefetched_together_and_nobody_waits)
 {
     boot("nbuf=64");
@@ -353,6 +367,8 @@ TEST(a_prefetched_block_is_late_if_it_is_still_coming)
     check_commands("R0:10+2");
 }
 
+/* Of two prefetched blocks, one is taken to be overwritten and the other
+ * dropped. Neither was used. */
 TEST(a_prefetched_block_that_is_overwritten_or_dropped_was_wasted)
 {
     boot("nbuf=64");
@@ -473,6 +489,8 @@ TEST(a_dropped_block_is_prefetched_into_its_buffer)
     check_counters("bio.", "misses 1, ahead 2, ahead_wasted 1");
 }
 
+/* While the buffer is held the prefetch does nothing; after the release it
+ * reads. */
 TEST(a_dropped_block_is_not_prefetched_while_somebody_has_its_buffer)
 {
     boot("nbuf=64");
@@ -593,6 +611,8 @@ TEST(further_reads_of_a_cached_block_are_started_and_not_waited_for)
     check_at_rest();
 }
 
+/* Without further blocks bstart does nothing. Given one that was asked for and
+ * one ahead, it starts both in one command. */
 TEST(further_reads_can_be_started_without_a_first_block)
 {
     static const u64 asked[] = {6}, ahead[] = {7};
@@ -701,6 +721,8 @@ TEST(a_failed_read_beside_others_is_an_error)
     check_eq(found_on(disk0(), 6), CACHED);
 }
 
+/* The call reads block 5, and block 6 further. The buffer of block 6 is in the
+ * cache without its data. */
 TEST(a_block_of_the_same_call_whose_contents_were_dropped_is_read_again)
 {
     static const u64 asked[] = {6};
@@ -737,6 +759,8 @@ TEST(the_update_policy_is_told_of_reads_of_files)
     check_notes("wanted 5 miss");
 }
 
+/* The policy has no hook for blocks that are wanted. A read by it works, also
+ * after a swap of policies. */
 TEST(an_update_policy_may_do_without_being_told_of_reads)
 {
     boot("nbuf=64 update=told");

@@ -119,6 +119,8 @@ TEST(a_policy_has_memory_for_the_cache_that_there_is_while_it_is_in_use)
     memset(wanted.start, 0, bytes_each * N);
 }
 
+/* The policy wants 1 KB for each buffer, and no reservation of memory succeeds.
+ * Once it does, the policy is put to use. */
 TEST(a_policy_for_which_memory_lacks_is_refused_and_nothing_changes)
 {
     char why[POLICY_LINE_BYTES];
@@ -258,6 +260,8 @@ static void read_five(void *arg)
     read_in(five);
 }
 
+/* Process 8 drops block 5, for which process 9 waits. After the read by 9 the
+ * buffer is inserted as wanted. */
 TEST(a_dropped_block_that_somebody_waits_for_is_wanted_again)
 {
     boot_small("replace=told");
@@ -333,6 +337,8 @@ TEST(no_victim_is_a_fault)
     check_fault(NULL);
 }
 
+/* The policy names a wrong victim, then a right one. The first time the kernel
+ * takes block 101, the first clean one, instead. */
 TEST(
     the_kernel_can_take_the_first_clean_buffer_and_leave_a_faulty_policy_in_use)
 {
@@ -516,6 +522,8 @@ static void end_at_once(void)
         end_command(0);
 }
 
+/* The victim, block 103, is dirty. Its write ends as soon as no lock is held,
+ * so before the reader sleeps. */
 TEST(a_dirty_victim_may_be_written_before_anybody_waits_for_it)
 {
     boot_takes_dirty();
@@ -528,6 +536,8 @@ TEST(a_dirty_victim_may_be_written_before_anybody_waits_for_it)
     check_at_rest();
 }
 
+/* The policy takes dirty victims but names none. So block 100, the oldest, is
+ * written and gives way. */
 TEST(with_only_dirty_blocks_left_the_oldest_are_written_not_a_victim)
 {
     boot_takes_dirty();
@@ -540,6 +550,8 @@ TEST(with_only_dirty_blocks_left_the_oldest_are_written_not_a_victim)
                            "evictions 1");
 }
 
+/* The policy's victim, block 103, is dirty. It stays, and block 5 is not
+ * read. */
 TEST(nothing_is_prefetched_in_place_of_a_dirty_victim)
 {
     boot_takes_dirty();
@@ -580,6 +592,7 @@ static void boot_no_clean(u64 answer)
     check_notes("");
 }
 
+/* All 16 blocks are dirty. The policy answers 3, so three are written. */
 TEST(the_write_policy_says_how_many_to_write_when_no_clean_buffer_is_left)
 {
     boot_no_clean(3);
@@ -800,6 +813,8 @@ static void let_go_of_it(void)
     brelse(b);
 }
 
+/* No block can be written, and block 100 is held until all others were tried.
+ * It is 101 that is given up. */
 TEST(a_block_that_is_let_go_unwritten_meanwhile_is_not_given_up)
 {
     boot_bad(N, 100);
@@ -810,6 +825,9 @@ TEST(a_block_that_is_let_go_unwritten_meanwhile_is_not_given_up)
     check(is_dirty(100));
 }
 
+/* Only block 200 is clean, and it is held until all others were tried. Block
+ * 100 is given up, but the reader takes the buffer of 200. The next read of 100
+ * must go to the disk. */
 TEST(a_block_that_was_given_up_is_read_again_if_its_buffer_is_still_there)
 {
     boot_small("cluster_kb=0");
@@ -892,6 +910,8 @@ TEST(a_writer_waits_while_more_is_dirty_than_the_write_policy_allows)
     end_commands();
 }
 
+/* One dirty block is allowed. After the second the limit is asked for twice:
+ * before and after a write. */
 TEST(the_limit_is_asked_for_until_it_is_kept)
 {
     boot_limited(1);
@@ -903,6 +923,7 @@ TEST(the_limit_is_asked_for_until_it_is_kept)
     end_commands();
 }
 
+/* The policy allows no dirty block at all. */
 TEST(a_limit_of_none_is_a_fault)
 {
     boot_limited(0);
@@ -914,6 +935,7 @@ TEST(a_limit_of_none_is_a_fault)
     end_commands();
 }
 
+/* As above, but with faults=answer the policy stays and nothing is written. */
 TEST(without_a_right_limit_a_writer_does_not_wait)
 {
     boot_small("write=told faults=answer");

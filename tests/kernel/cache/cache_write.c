@@ -40,6 +40,8 @@ TEST(a_block_is_dirty_since_it_was_let_go_dirty_first)
     check_at_rest();
 }
 
+/* A block that is dirty since 5000 ns is read at 7000 ns, and is dirty since
+ * 5000 ns still. */
 TEST(to_read_a_dirty_block_leaves_it_as_it_was)
 {
     boot("nbuf=64");
@@ -177,6 +179,8 @@ TEST(bwrite_waits_and_bawrite_does_not)
                 "issued-write disk0 12 7 2; completed-write disk0 12 7 0");
 }
 
+/* After the ends of bawrite and bwrite nobody holds the buffer. A reader then
+ * holds it, and no mark of the asynchronous write is left. */
 TEST(a_block_is_held_until_its_write_ends_if_that_is_waited_for)
 {
     boot("nbuf=64");
@@ -307,6 +311,8 @@ TEST(a_write_policy_is_asked_of_each_write_of_data_and_of_no_other)
     check_notes("decide 1:8 filled dirty=2 of 64 queued=0");
 }
 
+/* The write ends before the call returns. When it fails, the call returns the
+ * error. */
 TEST(through_waits)
 {
     boot("nbuf=64 write=told");
@@ -321,6 +327,7 @@ TEST(through_waits)
     check_at_rest();
 }
 
+/* The command is in flight when the call returns, and the block is clean. */
 TEST(async_starts_the_write_and_does_not_wait)
 {
     boot("nbuf=64 write=told");
@@ -372,6 +379,8 @@ TEST(held_back_is_delayed_and_marks_the_block_until_it_is_written)
     check(!buffer_of(6)->block.held_back);
 }
 
+/* The policy answers with a number that is no mode. async takes over, and
+ * decides for the next write. */
 TEST(a_mode_that_is_none_is_a_fault_and_the_write_is_delayed)
 {
     boot("nbuf=64 write=told");
@@ -457,6 +466,8 @@ TEST(a_failed_write_keeps_its_data_and_its_age)
     check_at_rest();
 }
 
+/* The write of block 5 is queued at 5000 ns and fails at 9000 ns. So block 5 is
+ * older than block 6. */
 TEST(a_failed_write_of_a_clean_block_is_dirty_since_it_was_queued)
 {
     boot("nbuf=64");
@@ -490,6 +501,7 @@ TEST(failed_writes_are_sorted_in_by_their_age)
     check_eq(want, 4);
 }
 
+/* The first write of block 5 fails, and the second succeeds. */
 TEST(the_next_write_of_a_failed_block_that_succeeds_makes_it_clean)
 {
     boot("nbuf=64");
@@ -547,6 +559,8 @@ TEST(a_dropped_block_stays_dirty_if_freed_blocks_are_kept)
     check_at_rest();
 }
 
+/* Although keep_freed=1, block 5 loses its data when it is dropped, as its
+ * write has failed. */
 TEST(a_dropped_block_that_could_not_be_written_is_not_kept)
 {
     boot("nbuf=64 keep_freed=1");
@@ -563,6 +577,8 @@ static void drop(void *blkno)
     binval(disk0(), *(u64 *)blkno);
 }
 
+/* Process 9 drops block 5 during its write, and goes on when the write has
+ * ended. */
 TEST(to_drop_a_block_waits_for_its_transfer)
 {
     u64 five = 5;
@@ -576,6 +592,7 @@ TEST(to_drop_a_block_waits_for_its_transfer)
     check_at_rest();
 }
 
+/* Blocks 5 to 7 of disk 0 go, and block 5 of disk 1 stays. */
 TEST(to_drop_a_disk_leaves_the_other_as_it_was)
 {
     boot("nbuf=64");

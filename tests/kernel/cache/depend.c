@@ -96,6 +96,8 @@ TEST(an_fsync_writes_what_has_waited_and_waits_for_it)
     check_at_rest();
 }
 
+/* Block 30 names the new blocks 20 and 21, and block 31 names 25. A write of
+ * block 30 writes 20 and 21 first, and leaves 31 and 25 alone. */
 TEST(a_write_of_what_waits_writes_the_new_blocks_before)
 {
     boot_waiting("nbuf=64 cluster_kb=0");
@@ -161,6 +163,8 @@ TEST(a_volatile_cache_is_flushed_between_a_new_block_and_what_waited)
     check_commands("F0 W0:60+2");
 }
 
+/* The delayed write of block 30 does not make it dirty, so a flush writes the
+ * new blocks only. depend_settle writes it then, with the change. */
 TEST(what_is_changed_while_it_waits_goes_on_waiting)
 {
     boot_waiting("nbuf=64 cluster_kb=0");
@@ -197,6 +201,8 @@ TEST(a_flush_writes_what_waits_even_if_another_files_block_cannot_be_written)
     check_at_rest();
 }
 
+/* The new blocks are written but the drive's flush fails, so block 30 is not
+ * written, until a later flush succeeds. */
 TEST(if_the_drive_cannot_flush_what_waits_goes_on_waiting)
 {
     rig.can_flush = rig.flush_fails = true;
@@ -297,6 +303,8 @@ TEST(if_more_than_an_eighth_waits_the_longest_is_written)
     check(!is_pinned(30) && is_pinned(31) && is_pinned(32));
 }
 
+/* Block 30 waits since the beginning. A change of another block writes it after
+ * 61 s, but not after 59 s. */
 TEST(what_has_waited_for_a_minute_is_written_by_who_comes_next)
 {
     boot_waiting("nbuf=64 cluster_kb=0");
@@ -311,6 +319,8 @@ TEST(what_has_waited_for_a_minute_is_written_by_who_comes_next)
     check(!is_pinned(30) && is_pinned(31));
 }
 
+/* No process can be made that would write later: point() writes the new block
+ * 20 itself. With a process it writes nothing. */
 TEST(without_a_thread_the_program_waits_for_the_new_block)
 {
     boot("nbuf=64 cluster_kb=0");

@@ -17,6 +17,8 @@
  */
 #include "tests/kernel/cache/flush.h"
 
+/* All eight blocks are written, in the order in which they became dirty. A
+ * second flush finds nothing to write. */
 TEST(bflush_writes_all_oldest_first_and_waits)
 {
     boot_dirty("");
@@ -48,6 +50,7 @@ TEST(a_flush_is_traced_with_how_many_it_started)
     check_hist("bio.burst", 0, "2 3 4", 9);
 }
 
+/* Block 9 of disk 1 is dirty too. First disk 1 is flushed, then disk 0. */
 TEST(bflush_of_a_disk_leaves_the_other_disks_blocks_dirty)
 {
     boot_dirty("");
@@ -61,6 +64,8 @@ TEST(bflush_of_a_disk_leaves_the_other_disks_blocks_dirty)
     check_dirty("");
 }
 
+/* The even blocks of disk 0 are written. Block 9 of disk 1 belongs to owner 1
+ * of that disk, another file. */
 TEST(fsync_leaves_none_of_the_owners_blocks_dirty_and_all_others)
 {
     boot_dirty("");
@@ -106,6 +111,7 @@ TEST(fsync_tells_owners_of_one_list_apart)
     check(!is_dirty(5) && is_dirty(6));
 }
 
+/* The write of block 12 fails once. The next fsync writes it. */
 TEST(fsync_returns_the_failure_of_a_write_and_the_data_stay_dirty)
 {
     boot_dirty("");
@@ -118,6 +124,8 @@ TEST(fsync_returns_the_failure_of_a_write_and_the_data_stay_dirty)
     check_dirty("");
 }
 
+/* The write of block 12 fails once. The flush of disk 1 succeeds, and so does
+ * the next of all. */
 TEST(bflush_returns_the_failure_of_a_write)
 {
     boot_dirty("");
@@ -129,6 +137,8 @@ TEST(bflush_returns_the_failure_of_a_write)
     check_dirty("");
 }
 
+/* Block 12 can never be written. Each flush writes it once, and returns the
+ * error. */
 TEST(a_flush_tries_a_block_that_fails_once)
 {
     boot_dirty("");
@@ -204,6 +214,8 @@ TEST(a_flush_ends_although_others_go_on_writing)
     check(has_ended(t));
 }
 
+/* Another process began the write of block 12, which fails. The flush writes
+ * the block again, and succeeds. */
 TEST(a_failed_write_that_another_started_is_tried_by_the_flush)
 {
     boot_dirty("");
@@ -328,6 +340,8 @@ TEST(what_becomes_dirty_meanwhile_is_not_the_flushs_business)
     check_eq(bflush_owner(disk0(), 1), 0);
 }
 
+/* The flush begins when only block 10 is dirty. The write of block 11 fails
+ * meanwhile, and the flush succeeds. */
 TEST(a_failure_of_what_became_dirty_later_is_not_the_flushs)
 {
     boot("nbuf=64 cluster_kb=0");
@@ -389,6 +403,8 @@ TEST(a_flush_goes_on_from_the_beginning_after_it_waited_for_a_buffer)
     check_dirty("11 13 15 17");
 }
 
+/* The flush waits for the buffer of block 10, whose holder starts its write.
+ * There is no second write. */
 TEST(a_flush_does_not_write_what_somebody_has_written_meanwhile)
 {
     boot_dirty("");
@@ -419,6 +435,8 @@ TEST(a_flush_does_not_write_what_is_dirty_anew)
     check_at_rest();
 }
 
+/* The flush waits for the buffer of block 10, whose holder gives it to owner
+ * 2. */
 TEST(a_flush_does_not_write_what_has_another_owner_meanwhile)
 {
     boot_dirty("");
@@ -465,6 +483,8 @@ TEST(a_flush_shows_the_scheduler_64_writes_at_a_time)
     check_hist("bio.burst", 0, "100", 100);
 }
 
+/* Three neighbours of disk 0 become dirty, then three of disk 1, then one more
+ * of disk 0. Each disk merges the neighbours it has in a row. */
 TEST(each_disks_writes_of_a_batch_go_together)
 {
     boot("nbuf=64");

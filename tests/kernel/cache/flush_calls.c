@@ -37,6 +37,8 @@ TEST(bflush_smooth_writes_what_is_old_enough_and_waits_for_none)
     check_at_rest();
 }
 
+/* Block 9 of disk 1 is the oldest. The flush of disk 1 writes it alone, and
+ * that of disk 0 only block 10. */
 TEST(bflush_smooth_of_a_disk_passes_the_others_over)
 {
     boot_dirty("");
@@ -61,6 +63,7 @@ TEST(an_age_beyond_the_beginning_of_time_is_of_nothing)
     end_commands();
 }
 
+/* At 1 ns a block cannot be dirty for 5 ns. */
 TEST(what_is_dirty_since_the_first_nanosecond_is_not_older_than_that)
 {
     clock_now_ns = 1;
@@ -115,6 +118,7 @@ static u64 older(void)
     return flush_older(7000);
 }
 
+/* Blocks 10 to 12 are old enough. Block 13 is looked at, and ends the flush. */
 TEST(flush_older_writes_what_is_so_old)
 {
     boot_dirty("");
@@ -295,6 +299,8 @@ TEST(flush_files_writes_the_rest_of_their_files_too)
     end_commands();
 }
 
+/* Blocks 10 and 12 are due. They belong to no file, so block 11 is not written
+ * with them. */
 TEST(flush_files_of_a_block_of_no_file_is_of_that_block)
 {
     boot("nbuf=64 cluster_kb=0");
@@ -326,6 +332,8 @@ static u64 by_age(void)
     return flush_by_age(answer);
 }
 
+/* The policy answers FLUSH for the second and the fifth block, and is shown all
+ * eight. */
 TEST(flush_by_age_shows_each_dirty_block_oldest_first)
 {
     boot_dirty("");
@@ -338,6 +346,8 @@ TEST(flush_by_age_shows_each_dirty_block_oldest_first)
     end_commands();
 }
 
+/* FLUSH for the second block, STOP for the fourth: those behind are not
+ * shown. */
 TEST(flush_by_age_ends_at_stop)
 {
     boot_dirty("");
@@ -350,6 +360,7 @@ TEST(flush_by_age_ends_at_stop)
     end_commands();
 }
 
+/* FLUSH_LAST for the third block: it is written, and no other is shown. */
 TEST(flush_by_age_ends_at_the_last_that_it_writes)
 {
     boot_dirty("");
@@ -392,6 +403,8 @@ static u64 in_end_of_cache(void)
     return flush_in_cache(5, 100, answer);
 }
 
+/* The walk begins at the sixth of eight buffers, so it shows three; with STOP
+ * for the second only two. */
 TEST(flush_in_cache_ends_with_the_buffers_that_were_used_and_at_stop)
 {
     boot_dirty("");

@@ -111,6 +111,8 @@ static void see_hint(struct stream *s, const struct access *a,
     note("asked");
 }
 
+/* Without takes_hints the policy is asked whatever the hint is; with it, not
+ * while the file's hint is HINT_RANDOM. */
 TEST(a_policy_sees_the_hint_and_one_that_takes_hints_is_not_asked_at_random)
 {
     boot_prefetch("prefetch=told");
@@ -215,6 +217,8 @@ TEST(a_wish_for_no_times_is_a_fault)
     check_counters("policy.", "faults 1");
 }
 
+/* The file has 100 blocks. To ask for blocks 99 and 100 is a fault, to ask for
+ * 99 is right. */
 TEST(the_kernel_can_prefetch_nothing_instead_and_leave_a_faulty_policy_in_use)
 {
     boot_prefetch("prefetch=told faults=answer");
@@ -242,6 +246,8 @@ TEST(a_prefetch_policy_is_checked_after_each_answer)
 
 /* ---- swaps ---- */
 
+/* After a swap to none and back the stream's next block and the policy's word
+ * are 0. The file's hint stays. */
 TEST(streams_begin_anew_when_a_policy_is_put_to_use_but_not_the_hint)
 {
     boot_prefetch("prefetch=told");
@@ -259,6 +265,8 @@ TEST(streams_begin_anew_when_a_policy_is_put_to_use_but_not_the_hint)
     check_notes("ahead 9+1 of 100, next 9, word 1");
 }
 
+/* The fault ended the first stream, so the policy finds an empty one when it is
+ * used again. */
 TEST(streams_begin_anew_after_a_fault)
 {
     boot_prefetch("prefetch=told");
@@ -323,6 +331,8 @@ TEST(a_policy_may_say_which_reads_belong_together)
                 "ahead 25+1 of 100, next 61, word 1");
 }
 
+/* The second read of block 0 goes on with no stream: it begins a new one, with
+ * next block 0 and word 0. */
 TEST(a_stream_that_is_new_belongs_to_no_read_yet)
 {
     boot_prefetch("prefetch=told");
@@ -378,6 +388,8 @@ TEST(a_drive_has_as_many_segments_as_streams_went_on_in_the_last_second)
     check_counters("disk.", "mode_selects 3");
 }
 
+/* Five files are read on, and a second later another one. Only the last stream
+ * counts. */
 TEST(a_stream_counts_for_a_second)
 {
     boot_adaptive();
@@ -446,6 +458,8 @@ TEST(the_oldest_reader_gives_way_to_a_seventeenth)
     check_eq(segments(), 1);
 }
 
+/* Six files are read at a block that their streams did not expect. The cache is
+ * divided as before. */
 TEST(a_jump_is_no_sequential_stream)
 {
     boot_adaptive();
@@ -457,6 +471,8 @@ TEST(a_jump_is_no_sequential_stream)
     check_counters("disk.", "");
 }
 
+/* Five files were read on. A second later a jump does not make it count them
+ * anew. */
 TEST(a_jump_leaves_the_cache_as_it_was_divided)
 {
     boot_adaptive();

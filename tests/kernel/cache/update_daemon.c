@@ -189,6 +189,8 @@ TEST(a_write_policy_is_called_each_second)
     end_commands();
 }
 
+/* Without the hook each_second the daemon asks nothing for 10 s. With it, it is
+ * asked at once after the swap. */
 TEST(a_write_policy_without_that_hook_has_nobody_woken)
 {
     boot_daemon("write=told");
@@ -258,6 +260,7 @@ TEST(a_swap_waits_for_the_end_of_the_scan)
     check_notes("end of look; next after 5000000; pu starts; swapped");
 }
 
+/* The swap from pu tells the new policy of the dirty blocks 10 and 11. */
 TEST(the_new_policy_is_given_what_is_dirty)
 {
     boot_daemon("");

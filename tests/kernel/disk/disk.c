@@ -73,6 +73,8 @@ static void submit_again(struct io *io, int error)
     again_sector = 0;
 }
 
+/* The callback of the first end submits the same read again, so there are two
+ * commands and two notes. */
 TEST(who_is_told_of_an_end_may_submit)
 {
     static struct io io = {.request = {.sector = 40, .nsectors = 2},
@@ -98,6 +100,8 @@ static void submit_nothing(void)
     submit("R0:100+0");
 }
 
+/* A request that goes past the end of the disk and one of no sectors stop the
+ * kernel. The last sector, 4095, can be read. */
 TEST(a_request_lies_on_its_disk_and_is_not_empty)
 {
     boot_disks("");
@@ -205,6 +209,8 @@ static struct io pieces[3] = {
     {.request = {.sector = 300, .nsectors = 1}, .span.data = bytes[3]},
 };
 
+/* A read of sectors 100 to 102 and 300, in three pieces. The first two pieces
+ * are neighbours and become one command. */
 TEST(a_transfer_moves_its_pieces_together_and_waits)
 {
     boot_disks("");
@@ -221,6 +227,8 @@ TEST(a_transfer_moves_its_pieces_together_and_waits)
     check_counters("disk.", "reads 3, read_sectors 4, commands 2");
 }
 
+/* Three pieces are written. Sector 101 fails twice: with its neighbours, and
+ * when its request is tried alone. The second transfer succeeds. */
 TEST(a_transfer_fails_if_any_piece_does)
 {
     boot_disks("");
@@ -239,6 +247,8 @@ static void transfer(void *result)
     *(int *)result = disk_transfer(disk_get(0), pieces, 3);
 }
 
+/* The second command ends first. The task goes on only when the first has ended
+ * too. */
 TEST(a_transfer_waits_for_its_last_piece)
 {
     int result = 1;
@@ -286,6 +296,8 @@ TEST(a_device_that_has_no_cache_needs_no_barrier)
     check_counters("disk.", "");
 }
 
+/* disk_order sends no flush to a drive without a volatile cache. disk_flush
+ * always does. */
 TEST(only_a_volatile_cache_is_flushed_for_order)
 {
     rig.can_flush = true;
@@ -359,6 +371,8 @@ TEST(a_modelled_device_always_has_room_for_a_barrier)
 
 /* ---- the state that policies see ---- */
 
+/* Two of six requests are in flight, so one read and three writes are queued.
+ * Disk 1 is idle, and there are no other disks. */
 TEST(the_state_of_a_disk_says_what_is_queued_and_in_flight)
 {
     struct disk_state s;
@@ -472,6 +486,8 @@ static void boot_deepest(void)
     boot_disks("drive_depth=257");
 }
 
+/* A boot ends if the drive is unknown or smaller than the device, or if its
+ * depth is more than the device takes. */
 TEST(a_drive_that_does_not_fit_stops_the_boot_with_the_reason)
 {
     check_panics(boot_no_such, "drive=rz99: there is no such drive");

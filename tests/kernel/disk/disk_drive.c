@@ -100,6 +100,8 @@ TEST(a_command_takes_its_way_to_the_drive_unless_it_waits_there)
     check_notes("R300 done");
 }
 
+/* Three neighbouring writes go as one command. It takes as long as one of 24
+ * sectors in a copy of the drive, and so does the read after it. */
 TEST(a_command_takes_as_long_as_all_its_requests_together)
 {
     boot_disks("drive=rz58");
@@ -192,6 +194,8 @@ TEST(an_eighth_of_the_time_that_a_command_was_held_counts_for_it)
     check(older > 0);
 }
 
+/* The drive `fixed` takes 10 ms for each command, and holds three that were
+ * sent 8 us apart. */
 TEST(what_was_held_longest_goes_first_if_all_take_as_long)
 {
     boot_disks("drive=fixed drive_depth=8");
@@ -278,6 +282,8 @@ static void check_approach_after(struct disk *d, const struct request *first,
     check_eq(got.begin_ns, want.begin_ns);
 }
 
+/* Approaches after a write and after a read, at six gaps of time; also to a
+ * request that the drive may have read ahead. */
 TEST(an_approach_after_another_request_is_from_where_that_leaves_the_drive)
 {
     static const struct request write = {
@@ -389,6 +395,7 @@ TEST(without_a_model_nothing_is_known_of_an_approach)
     check_eq(a.begin_ns, NEVER_NS);
 }
 
+/* After one command of 10 ms. Disk 1 had none. */
 TEST(a_queue_knows_its_last_command_and_when_the_drive_has_done_it)
 {
     boot_disks("drive=fixed");
@@ -404,6 +411,9 @@ TEST(a_queue_knows_its_last_command_and_when_the_drive_has_done_it)
 
 /* ---- the arm alone ---- */
 
+/* The order to go to the last cylinder reaches the drive 300 us later.
+ * Approaches begin from there, as in a copy of the drive. A drive with a
+ * command in flight does not take the order. */
 TEST(the_arm_of_an_idle_drive_can_be_moved_and_commands_wait_for_it)
 {
     static const struct request r = {.sector = 24, .nsectors = 8};
@@ -483,6 +493,8 @@ TEST(segments_are_kept_for_a_second_after_they_were_needed)
     check_eq(segments(), 2);
 }
 
+/* Six streams divide the cache anew, which keeps the drive busy. An approach is
+ * computed with the new cache. */
 TEST(to_divide_a_cache_takes_a_commands_time_and_changes_what_is_to_come)
 {
     static const struct request r = {.sector = 24, .nsectors = 8};

@@ -56,6 +56,9 @@ static struct disk *boot_slow(const char *args)
 
 /* ---- questions and notices ---- */
 
+/* The drive takes one command at a time. So the scheduler is asked after the
+ * first request and after each end, and told of each request that comes and
+ * leaves. */
 TEST(a_scheduler_is_told_of_each_request_and_asked_when_the_drive_is_free)
 {
     boot_slow("sched=told");
@@ -81,6 +84,8 @@ TEST(what_the_scheduler_chooses_goes)
     check_commands("R0:100+2 R0:300+2 R0:200+2");
 }
 
+/* Each disk takes three commands. The fourth read of disk 0 waits until one of
+ * its commands ends. */
 TEST(as_many_commands_go_as_the_drive_takes)
 {
     rig.depth = 3;
@@ -160,6 +165,8 @@ TEST(a_new_scheduler_is_told_once_of_each_queued_request_oldest_first)
     check_notes("next R2 W2 O1; leaves R500; R100 done");
 }
 
+/* When `told` takes over from clook, it is told of the read that waits and of
+ * both candidates. */
 TEST(a_new_scheduler_that_takes_candidates_is_told_of_those_too)
 {
     boot_slow("sched=clook");
@@ -195,6 +202,8 @@ TEST(the_words_of_a_request_begin_at_0_for_each_scheduler)
     check_notes("queued R500; queued W400; clook stops");
 }
 
+/* On each of two disks one read is in flight and one waits. `told` starts, and
+ * is told of both that wait. It stops after clook has started. */
 TEST(a_scheduler_starts_before_it_is_told_and_stops_after_the_last_question)
 {
     boot_slow("sched=clook");
@@ -209,6 +218,8 @@ TEST(a_scheduler_starts_before_it_is_told_and_stops_after_the_last_question)
     check_notes("R100 done; R10 done; R500 done; R20 done");
 }
 
+/* The scheduler has no hook for what is queued and what leaves. It is still
+ * asked which request is next. */
 TEST(without_a_hook_a_new_scheduler_is_told_nothing_and_still_asked)
 {
     boot_slow("sched=clook");
@@ -221,6 +232,8 @@ TEST(without_a_hook_a_new_scheduler_is_told_nothing_and_still_asked)
     check_notes("clook stops; next R2 W0 O0; R100 done");
 }
 
+/* `told` lets the only request wait for ever. clook sends it as soon as it is
+ * in use. */
 TEST(a_new_scheduler_is_asked_at_once_for_the_old_one_may_let_requests_wait)
 {
     boot_slow("sched=told");
@@ -233,6 +246,7 @@ TEST(a_new_scheduler_is_asked_at_once_for_the_old_one_may_let_requests_wait)
     check_commands("R0:100+2");
 }
 
+/* `told` asks to be asked again at 5 ms. The swap takes the timer away. */
 TEST(the_old_schedulers_timer_goes_with_it)
 {
     struct disk *d = boot_slow("sched=told");
@@ -302,6 +316,8 @@ TEST(a_request_that_is_not_queued_is_a_fault_and_the_default_goes_on)
     check_counters("policy.", "faults 1");
 }
 
+/* Asked for disk 0, the scheduler answers with a request that says it is in the
+ * queue of disk 1. That is a fault. */
 TEST(a_request_of_another_disk_is_not_queued_here)
 {
     struct io *other;
@@ -314,6 +330,8 @@ TEST(a_request_of_another_disk_is_not_queued_here)
     check_counters("policy.", "faults 1");
 }
 
+/* With faults=answer the kernel sends the oldest request itself. It prints the
+ * first fault only, and counts both. */
 TEST(the_kernel_can_answer_a_faulty_schedulers_question_and_leave_it_in_use)
 {
     boot_slow("sched=told faults=answer");
@@ -352,6 +370,8 @@ TEST(to_choose_none_with_nothing_in_flight_is_a_fault)
     check_commands("R0:100+2");
 }
 
+/* The drive takes two commands. The second request waits, without a fault,
+ * until the scheduler chooses it. */
 TEST(to_choose_none_is_right_while_a_command_is_in_flight)
 {
     rig.depth = 2;
@@ -366,6 +386,8 @@ TEST(to_choose_none_is_right_while_a_command_is_in_flight)
     check_commands("R0:200+2");
 }
 
+/* After a fault on disk 0 the default serves disk 0, and disk 1 from its next
+ * question on. */
 TEST(a_default_starts_when_it_takes_over_after_a_fault)
 {
     const struct policy *clook = policy_in_use[POLICY_SCHED];
@@ -599,6 +621,8 @@ static void boot_large_cluster(void)
     boot_disks("cluster_kb=1025");
 }
 
+/* A boot with a larger cluster_kb ends. By default, of 200 sectors in a row 128
+ * go as one command: 64 KB. */
 TEST(a_cluster_is_of_1024_kb_at_most_and_64_by_default)
 {
     check_panics(boot_large_cluster, "cluster_kb=1025");
@@ -625,6 +649,8 @@ static void boot_candidates(void)
     boot_slow("sched=told");
 }
 
+/* The only candidate is claimed 5 us after it was offered, becomes a write, and
+ * is written in 3 us. */
 TEST(a_candidate_is_told_of_and_goes_when_the_scheduler_chooses_it)
 {
     boot_candidates();
@@ -644,6 +670,8 @@ TEST(a_candidate_is_told_of_and_goes_when_the_scheduler_chooses_it)
                    "writes 1, write_sectors 2, commands 1, offers_taken 1");
 }
 
+/* The scheduler does not take candidates, so it neither hears of this one nor
+ * chooses it. */
 TEST(a_candidate_is_told_of_only_to_a_scheduler_that_takes_them)
 {
     struct disk *d = boot_slow("sched=told");
@@ -656,6 +684,7 @@ TEST(a_candidate_is_told_of_only_to_a_scheduler_that_takes_them)
     check_commands("R0:200+2");
 }
 
+/* To remove the candidate a second time does nothing. */
 TEST(a_candidate_that_is_withdrawn_leaves_once)
 {
     boot_candidates();
@@ -668,6 +697,8 @@ TEST(a_candidate_that_is_withdrawn_leaves_once)
     check(!io->request.queue);
 }
 
+/* When the read ends, the scheduler chooses the candidate. Its claim fails, and
+ * nothing is written. */
 TEST(when_a_candidate_cannot_be_claimed_the_scheduler_is_asked_again)
 {
     boot_candidates();
@@ -690,6 +721,7 @@ static bool claim_fails(struct io *io, const struct disk *d)
     return false;
 }
 
+/* The claim of candidate 100 fails, and candidate 200 is written. */
 TEST(after_a_candidate_that_cannot_be_claimed_another_goes)
 {
     boot_candidates();
@@ -722,6 +754,7 @@ TEST(candidates_join_the_chosen_one_if_the_scheduler_joins_them)
     check_counters("disk.", "commands 1, offers_taken 3");
 }
 
+/* Two candidates are neighbours, but only the chosen one goes. */
 TEST(candidates_go_one_by_one_if_the_scheduler_does_not_join_them)
 {
     boot_candidates();
@@ -732,6 +765,8 @@ TEST(candidates_go_one_by_one_if_the_scheduler_does_not_join_them)
     check_counters("disk.", "commands 1, offers_taken 1");
 }
 
+/* Five candidates of 1 KB are neighbours. A cluster has 2 KB, so two go
+ * together. */
 TEST(no_more_candidates_join_than_a_cluster_holds)
 {
     told_sched.sched.joins_candidates = true;
@@ -770,6 +805,8 @@ TEST(a_candidate_waits_as_a_write_if_the_drive_was_filled_while_it_was_claimed)
     check_commands("W0:100+2");
 }
 
+/* The candidate's time in the queue begins when it is claimed, not when it was
+ * offered. */
 TEST(a_reserved_candidate_is_queued_as_new)
 {
     boot_candidates();
@@ -803,6 +840,9 @@ TEST(a_scheduler_that_lets_requests_wait_is_asked_again_when_it_says)
     check_console("");
 }
 
+/* The scheduler lets all wait. First it names 3 ms as the time of the next
+ * question, and after the second request 5 ms. It is asked at 5 ms only, and
+ * not again when it names no time. */
 TEST(a_new_request_has_the_scheduler_asked_before_and_its_new_time_counts)
 {
     boot_slow("sched=told");
@@ -843,6 +883,8 @@ TEST(no_scheduler_is_asked_again_while_a_command_is_in_flight_or_a_plug_is_in)
     check_notes("next R1 W0 O0; again R1 W0 O0");
 }
 
+/* The scheduler lets the first candidate wait until 3 ms. A poke before that
+ * asks nothing. Afterwards, without a time, each poke asks. */
 TEST(
     a_poke_waits_for_the_time_the_scheduler_named_and_needs_one_that_takes_candidates)
 {

@@ -59,6 +59,8 @@ TEST(a_block_is_read_and_written_where_it_is_placed)
 
 /* ---- when the policy is asked ---- */
 
+/* While the disk is plugged nothing is asked. Then each request is placed once,
+ * 200 sectors further. */
 TEST(a_request_is_placed_once_when_it_is_dispatched)
 {
     boot_placed("place=told", shifted);
@@ -72,6 +74,8 @@ TEST(a_request_is_placed_once_when_it_is_dispatched)
     check_commands("R0:210+2 W0:230+4");
 }
 
+/* Block 5 is asked about only when its write is dispatched. It goes to sector
+ * 50, which is 50 behind the head. */
 TEST(a_dirty_block_is_placed_when_it_is_written_and_not_as_a_candidate)
 {
     told_sched.sched.takes_candidates = true;

@@ -217,6 +217,7 @@ TEST(hints_start_reads_and_name_blocks_to_evict)
     rig_end();
 }
 
+/* The prefetching is told once of the beginning and once of the end. */
 TEST(readers_begin_and_end_with_the_opening_and_closing_of_a_file)
 {
     long_file();
@@ -272,6 +273,8 @@ TEST(reading_changes_the_access_time_alone_and_late)
     check_eq(f->ctime, 4000);
 }
 
+/* Modes have 12 bits and times 32. Then what a directory and a device file
+ * refuse. */
 TEST(attributes_out_of_their_range_are_refused)
 {
     rig_make(NULL);
@@ -510,6 +513,8 @@ TEST(a_write_to_a_full_disk_writes_what_fits)
     rig_end();
 }
 
+/* There are inodes for f0 to f116. No file, directory or link can be made
+ * beyond, until one file is removed. */
 TEST(when_all_inodes_are_in_use_no_name_is_made)
 {
     rig_make(NULL);
@@ -763,6 +768,8 @@ TEST(a_nameless_file_is_freed_with_its_last_user)
     check_eq(ext2_inodes_in_use(), 1);
 }
 
+/* The current directory is removed: nothing can be found or made in it, and its
+ * list is empty. */
 TEST(a_directory_removed_under_its_user_has_no_names)
 {
     rig_make(NULL);
@@ -832,6 +839,8 @@ TEST(flags_and_words_that_are_not_ours_are_kept)
     check_eq(in->osd2[11], 0);
 }
 
+/* The free inodes are full of garbage. Each that is used must be cleared to its
+ * last byte. */
 TEST(inodes_of_256_bytes_are_used_whole)
 {
     rig_make(&(struct image_options){.inode_bytes = 256});
@@ -892,6 +901,8 @@ static bool free_blocks_untouched(void)
     return true;
 }
 
+/* A file's blocks are dirty when it is removed, cut or overwritten. A sync must
+ * not write a free block. */
 TEST(a_block_that_is_freed_before_its_delayed_write_is_never_written)
 {
     static const char *const ends[] = {"rm /m/t", "truncate /m/t 0",

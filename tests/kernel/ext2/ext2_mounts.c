@@ -123,6 +123,8 @@ TEST(a_superblock_is_mounted_only_if_its_figures_agree)
     mount_each(~0U, rows, NELEM(rows));
 }
 
+/* Each row sets a field of the superblock of a file system with 4 KiB blocks,
+ * whose first data block is 0. Unchanged, it is mounted and used. */
 TEST(blocks_of_4_KiB_begin_at_0)
 {
     static const struct row rows[] = {
@@ -141,6 +143,8 @@ TEST(blocks_of_4_KiB_begin_at_0)
     rig_end();
 }
 
+/* A bitmap of 8 KiB has 65,536 bits, but the counts of a group have 16 bits:
+ * 65,528 is the most, in whole bytes. */
 TEST(bitmaps_of_8_KiB_end_where_counts_of_16_bits_do)
 {
     static const struct row rows[] = {
@@ -319,6 +323,8 @@ TEST(two_superblocks_are_in_the_groups_that_the_first_names)
     }
 }
 
+/* The group's bitmap is at a wrong place, and the superblock has an unknown
+ * feature. The mount fails, and its message names the feature. */
 TEST(a_group_that_an_unknown_feature_may_have_moved_is_not_called_damaged)
 {
     rig_make(NULL);
@@ -368,6 +374,8 @@ TEST(statfs_counts_what_files_may_have)
                   "free 770\n");
 }
 
+/* 300 groups of 16 blocks; 200 directories are made, which go into many
+ * groups. */
 TEST(descriptors_that_fill_many_pages_are_all_read_and_written)
 {
     rig_make(&(struct image_options){.blocks = 1 + 300 * 16,
@@ -413,6 +421,8 @@ TEST(a_mount_is_marked_in_the_superblock_till_it_ends)
     check_eq(rig_disk->mounted, false);
 }
 
+/* For each state in the superblock: with EXT2_ERROR_FS nothing can be made, and
+ * the unmount writes the same state back. */
 TEST(the_state_a_file_system_was_found_in_comes_back)
 {
     static const u32 states[] = {0, 1, 2, 3, 4, 5};
@@ -572,6 +582,8 @@ TEST(as_many_are_mounted_as_there_are_disks)
     check_eq(ext2_shutdown(), 0);
 }
 
+/* While a process holds a file or the root of the mount, it cannot be
+ * unmounted. */
 TEST(a_file_held_keeps_its_mount)
 {
     rig_make(NULL);
@@ -583,6 +595,8 @@ TEST(a_file_held_keeps_its_mount)
     rig_end();
 }
 
+/* After the unmount the disk is exchanged for an older one. The file has its
+ * older data. */
 TEST(what_was_written_is_not_remembered_after_an_unmount)
 {
     rig_make(NULL);
@@ -597,6 +611,8 @@ TEST(what_was_written_is_not_remembered_after_an_unmount)
 
 /* ---- before there is a cache ---- */
 
+/* ext2_probe returns 1 to 8 KiB, refuses larger ones, and returns the error
+ * when the read or the memory fails, or without the magic number. */
 TEST(the_probe_tells_block_sizes)
 {
     rig_make(NULL);
@@ -699,6 +715,8 @@ TEST(the_size_of_a_file_is_bounded_to_the_byte)
     check_eq(rig_do("stat /m/f"), -EIO);
 }
 
+/* The mount fails, and leaves no inode in use. With the root as it was the
+ * mount succeeds. */
 TEST(a_root_that_is_no_directory_is_not_mounted)
 {
     rig_make(NULL);
@@ -714,6 +732,8 @@ TEST(a_root_that_is_no_directory_is_not_mounted)
     rig_end();
 }
 
+/* The path /m needs 3 bytes. In 2 bytes it is told as "?". Row 0 is the root's
+ * mount, and there is no row 2. */
 TEST(a_mount_whose_path_is_too_long_is_listed_all_the_same)
 {
     char path[3] = "xx";

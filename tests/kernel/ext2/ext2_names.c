@@ -219,6 +219,8 @@ TEST(a_path_has_many_spellings)
     rig_end();
 }
 
+/* To create a file at a symbolic link makes or opens the file to which it
+ * leads. To remove it removes the link alone. */
 TEST(links_are_created_through)
 {
     rig_make(NULL);
@@ -301,6 +303,8 @@ TEST(a_link_is_shorter_than_a_path_may_be)
     rig_end();
 }
 
+/* A mode has 12 bits beside the type, and mknod makes character devices
+ * only. */
 TEST(modes_out_of_their_range_are_refused)
 {
     struct inode *ip;
@@ -476,6 +480,8 @@ TEST(entries_fill_a_block_to_the_last_byte)
     rig_end();
 }
 
+/* Names of 1 to 100 letters are made, and each second one is removed. Then an
+ * image whose entries have no types. */
 TEST(names_of_every_length_and_type_are_found)
 {
     static char name[300];
@@ -584,6 +590,8 @@ TEST(lists_have_each_entry_once_whatever_the_space)
     rig_end();
 }
 
+/* 90 names, with . and .. 92, are read in pieces of 3000 bytes. The last place
+ * is the directory's size. */
 TEST(lists_go_over_many_blocks)
 {
     static char out[3000];
@@ -709,6 +717,8 @@ TEST(a_block_past_a_directorys_end_is_damage)
     rig_script("umount /m\n");
 }
 
+/* The directory's size is set close to the limit, so a new name does not
+ * fit. */
 TEST(a_directory_has_a_largest_size)
 {
     rig_make(NULL);
@@ -768,6 +778,9 @@ TEST(a_circle_of_directories_is_damage)
     rig_script("cd /\numount /m\n");
 }
 
+/* The entry .. of /d is damaged. The rename of /d fails, nothing can be made
+ * any more, and after the unmount the superblock says that there was an
+ * error. */
 TEST(a_directory_without_its_parent_is_damage)
 {
     rig_make(NULL);
@@ -784,6 +797,8 @@ TEST(a_directory_without_its_parent_is_damage)
     check_eq(image_super(rig_image())->state, EXT2_ERROR_FS | 4);
 }
 
+/* The inode of /d has a flag that it may not have. Of 20 failures eight are
+ * printed. */
 TEST(damage_is_told_eight_times)
 {
     rig_make(NULL);

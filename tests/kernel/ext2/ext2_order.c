@@ -84,6 +84,8 @@ TEST(only_a_policy_that_orders_waits_for_changes_of_names)
     rig_end();
 }
 
+/* waits() makes all kinds of changes. Written in order or delayed, they leave
+ * equal trees after the unmount. */
 TEST(both_policies_leave_the_same_tree)
 {
     char *trees[2];
@@ -98,6 +100,7 @@ TEST(both_policies_leave_the_same_tree)
     free(trees[1]);
 }
 
+/* Before the sync the new name is in memory only. */
 TEST(what_is_delayed_is_on_the_disk_after_a_sync)
 {
     begin(ORDERS_NONE);
@@ -133,6 +136,8 @@ static void check_contents(const char *path, u64 size)
     free(image);
 }
 
+/* A file is made long, then cut. After each fsync the platters have its size
+ * and its data. */
 TEST(an_fsync_writes_the_file_with_its_inode_and_its_pointers)
 {
     begin(ORDERS_NONE);
@@ -145,6 +150,8 @@ TEST(an_fsync_writes_the_file_with_its_inode_and_its_pointers)
     rig_end();
 }
 
+/* A new file in a new directory is found on the platters after an fsync of the
+ * file and of both directories. */
 TEST(an_fsync_of_a_directory_writes_its_names)
 {
     begin(ORDERS_NONE);
@@ -259,6 +266,8 @@ TEST(an_fdatasync_in_place_writes_the_data_and_no_inode)
     }
 }
 
+/* The size grows within the last block, by a truncate, and by writes into a
+ * hole, which need pointers. */
 TEST(an_fdatasync_writes_a_size_that_has_changed_and_each_new_pointer)
 {
     for (u32 i = 0; i < NELEM(both); i++) {
@@ -277,6 +286,8 @@ TEST(an_fdatasync_writes_a_size_that_has_changed_and_each_new_pointer)
     }
 }
 
+/* A sync writes the size while it is 299,990. Later it is as it was at the
+ * first fdatasync, and must be written all the same. */
 TEST(an_fdatasync_writes_a_size_that_was_smaller_in_between)
 {
     begin(ORDERS_NOW);
@@ -287,6 +298,8 @@ TEST(an_fdatasync_writes_a_size_that_was_smaller_in_between)
     rig_end();
 }
 
+/* The fdatasync of a directory writes the names in it, and that of a file its
+ * new second name. */
 TEST(an_fdatasync_writes_names_of_a_directory_and_a_files_new_name)
 {
     begin(ORDERS_NONE);
@@ -302,6 +315,8 @@ TEST(an_fdatasync_writes_names_of_a_directory_and_a_files_new_name)
     rig_end();
 }
 
+/* A block is overwritten. First its write fails, then the flush; the third
+ * fdatasync succeeds. */
 TEST(an_fdatasync_in_place_reports_writes_and_flushes_that_fail)
 {
     begin(ORDERS_NOW);
@@ -317,6 +332,8 @@ TEST(an_fdatasync_in_place_reports_writes_and_flushes_that_fail)
 
 /* ---- swaps and faults ---- */
 
+/* The new directory is delayed. The swap to ORDERS_NOW writes it, and what
+ * follows is written at once. */
 TEST(a_swap_writes_what_the_old_policy_delayed)
 {
     begin(ORDERS_NONE);
@@ -412,6 +429,7 @@ TEST(a_swap_waits_for_a_rename_that_has_left_no_record)
 
 /* ---- the record of a rename ---- */
 
+/* The superblock has no record of an unfinished rename after the sync. */
 TEST(a_rename_whose_steps_are_delayed_leaves_no_record)
 {
     begin(ORDERS_NONE);

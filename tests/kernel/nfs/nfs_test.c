@@ -100,6 +100,9 @@ static u32 mount_status(const char *path)
     return word();
 }
 
+/* A directory below the export is mounted and has the same handle as when it is
+ * looked up. Then paths that cannot be mounted, and the list of exports: /m
+ * alone. */
 TEST(a_directory_of_the_export_can_be_mounted)
 {
     server_begin("mkdir /m/d\nmkdir /m/d/e\ncreate /m/f\n");
@@ -183,6 +186,7 @@ static u32 getattr(const struct handle *h, struct attributes *a)
     return status;
 }
 
+/* For a directory, a file with two names, and a symbolic link. */
 TEST(attributes_are_those_of_the_inode)
 {
     struct attributes a;
@@ -206,6 +210,8 @@ TEST(attributes_are_those_of_the_inode)
     server_end();
 }
 
+/* The new file f has the inode of the old one. The handle of the old one is
+ * refused all the same. */
 TEST(a_removed_files_handle_is_stale_also_when_its_inode_is_used_again)
 {
     struct attributes a, b;
@@ -266,6 +272,8 @@ TEST(the_export_has_no_way_up)
     server_end();
 }
 
+/* Empty names, names with a slash or a 0 byte, names that are too long, . and
+ * .., and names in a file. */
 TEST(names_that_are_none_are_refused_and_change_nothing)
 {
     struct handle h;
@@ -455,6 +463,8 @@ TEST(names_are_made_moved_linked_and_removed)
     server_end();
 }
 
+/* A link is made and its text read. A directory is no link, a link is no file,
+ * and a text has no 0 byte. */
 TEST(symbolic_links_are_made_and_read)
 {
     struct handle s;
@@ -762,6 +772,8 @@ TEST(a_directory_is_listed_once_whatever_the_answers_size)
     server_end();
 }
 
+/* With READDIR and READDIRPLUS, in replies of 700 bytes: each name is seen once
+ * and removed, so a second list has none. */
 TEST(a_directory_is_listed_whole_while_its_names_are_removed)
 {
     u32 seen[NAMES];
@@ -1247,6 +1259,7 @@ TEST(a_stable_write_outlives_a_power_cut_and_an_unstable_one_after_commit)
     server_end();
 }
 
+/* An unstable write succeeds. COMMIT writes it to the disk, which fails. */
 TEST(a_commit_that_fails_says_so)
 {
     struct handle f;
@@ -1281,6 +1294,8 @@ TEST(the_verifier_changes_with_each_start)
     server_end();
 }
 
+/* While /m is exported no other directory can be, and /m cannot be
+ * unmounted. */
 TEST(one_directory_is_served)
 {
     server_begin("mkdir /m/d\ncreate /m/f\n");

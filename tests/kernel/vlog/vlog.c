@@ -235,6 +235,7 @@ TEST(one_sector_of_the_map_tells_of_all_writes_that_went_in_one_command)
         check_eq(vlog_of(disk_get(0))->map.map[b], 5 + b);
 }
 
+/* The read of block 8 ends at once, and the drive reads no sector. */
 TEST(a_block_that_was_never_written_is_zeros_without_the_drive)
 {
     boot_logged("drive=fixed place=told");
@@ -264,6 +265,8 @@ TEST(a_sector_of_the_map_that_fails_fails_the_writes_it_tells_of)
     cut();
 }
 
+/* The write of block 3 goes to place 7, where sector 59 fails. That place is
+ * free again. */
 TEST(a_write_of_data_that_fails_gives_its_place_back)
 {
     boot_logged("drive=fixed place=told");
@@ -325,6 +328,8 @@ TEST(a_place_that_is_not_free_is_a_fault_and_the_kernel_places_the_block)
     cut();
 }
 
+/* With faults=answer the policy names a place that is taken. The kernel places
+ * block 3, and the policy block 4. */
 TEST(in_graded_runs_the_policy_stays_and_the_kernel_places_this_block)
 {
     boot_logged("drive=fixed place=told faults=answer");
@@ -342,6 +347,8 @@ TEST(in_graded_runs_the_policy_stays_and_the_kernel_places_this_block)
 
 /* ---- power-off ---- */
 
+/* vlog_close writes the tail, which names the newest sector of the map. The
+ * write after it fails. */
 TEST(after_the_tail_nothing_is_written)
 {
     boot_logged("drive=fixed place=told");
@@ -437,6 +444,8 @@ TEST(cleaning_moves_what_a_run_of_places_holds)
     cut();
 }
 
+/* The policy names place 10, which holds the map's sector. It is read, and
+ * written to place 20. */
 TEST(cleaning_moves_a_sector_of_the_map)
 {
     boot_cleaning();
@@ -517,6 +526,8 @@ TEST(a_move_that_fails_leaves_the_block_where_it_was)
     cut();
 }
 
+/* Sector 60 of places 7 to 9 fails. The kernel says so, and does not clean when
+ * it is asked again. */
 TEST(a_run_that_cannot_be_read_ends_all_cleaning)
 {
     boot_cleaning();
@@ -570,6 +581,8 @@ TEST(the_policy_is_not_asked_while_requests_are_held_back)
     check_commands("");
 }
 
+/* The disk is closed after two commands of the cleaning. The tail still names
+ * the newest sector of the map. */
 TEST(a_disk_that_is_closed_while_it_is_cleaned_is_found_again)
 {
     boot_cleaning();

@@ -386,8 +386,8 @@ TEST(ondemand_halves_its_window_when_what_it_read_is_gone)
 
 /* ---- Leap ---- */
 
-/* Reads are 10 blocks apart. A trend is a distance that most of the newest 8, 16
- * or 32 distances have, so it outlives some other distances. */
+/* Reads are 10 blocks apart. A trend is a distance that most of the newest 8,
+ * 16 or 32 distances have, so it outlives some other distances. */
 TEST(leap_looks_at_more_of_the_history_if_its_newest_part_has_no_trend)
 {
     open_file("leap", BLOCKS);
@@ -417,6 +417,7 @@ TEST(leap_starts_less_and_less_when_nothing_is_used)
     reads(1200, 1, "");
 }
 
+/* Twenty reads without a trend, then twenty of one block. */
 TEST(leap_reads_nothing_ahead_of_random_reads_or_of_reads_in_one_block)
 {
     open_file("leap", BLOCKS);
@@ -501,6 +502,7 @@ TEST(no_prefetching_at_its_tunables_extremes_goes_past_the_ends_of_the_file)
     }
 }
 
+/* A file is read block by block. At most three reads miss. */
 TEST(a_sequential_reader_finds_all_but_the_beginning_cached)
 {
     static const char *const names[] = {"oneblock", "bsd44", "cluster",

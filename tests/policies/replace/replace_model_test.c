@@ -441,6 +441,8 @@ static u32 arc_list_for(u64 i, bool reuse)
     return in_b1 || in_b2 ? T2 : T1;
 }
 
+/* Put a buffer into its list, and shorten the ghost lists: T1 and B1 have c
+ * names at most, and all four lists 2c. */
 static void arc_insert(u64 i, bool reuse)
 {
     u32 list = arc_list_for(i, reuse);
@@ -519,6 +521,8 @@ static u32 car_list_for(u64 blkno)
     return T2;
 }
 
+/* Put a block that comes into its list, or mark one that is used again. Then
+ * shorten the ghost lists as ARC does. */
 static void car_insert(u64 i, bool reuse)
 {
     if (!reuse)
@@ -557,6 +561,8 @@ static u64 car_victim(void)
     return unwanted;
 }
 
+/* Remove a victim from its list. Its name goes to the ghost list B1 or B2,
+ * except if the block was unwanted. */
 static void car_evicted(u64 i)
 {
     u32 list = car.list_of[i];
@@ -667,6 +673,8 @@ static u64 lirs_victim(void)
     return victim != NOBODY ? victim : lirs_oldest(LIR, LIR);
 }
 
+/* Forget a victim, and count it by its kind. The name of a HIR block that is
+ * still in the stack is kept. */
 static void lirs_evicted(u64 i)
 {
     u32 kind = lirs.kind[i];
@@ -707,6 +715,8 @@ static void sieve_leave(u64 i)
     take(&sieve.queue, i);
 }
 
+/* Mark a block of the queue that is used again; put a new one at the queue's
+ * end, and one that will not be wanted into its list. */
 static void sieve_insert(u64 i, bool reuse)
 {
     sieve.marked[i] = reuse && has(&sieve.queue, i);

@@ -32,6 +32,7 @@ static bool older(const struct request *a, const struct request *b)
     return !b || a->arrival < b->arrival;
 }
 
+/* Return the request of this direction that came first, or NULL. */
 static struct request *oldest(u32 dir)
 {
     struct request *best = NULL;
@@ -275,6 +276,8 @@ static void cscan_begins(void)
     on_the_way = false;
 }
 
+/* C-SCAN: the next request upwards. If there is none, send the arm back, which
+ * takes 8 ms, and begin with the lowest. */
 static struct request *cscan(u64 now_ns)
 {
     struct request *r = lowest(BOTH, queue.head_sector);
@@ -295,6 +298,8 @@ static struct request *cscan(u64 now_ns)
 static bool falling;   /* the head goes to lower sectors */
 static u64 last_start; /* the first sector of the last request */
 
+/* SCAN: the next request in the direction of the arm. If there is none, the
+ * direction turns, which is counted. */
 static struct request *scan(u64 now_ns)
 {
     (void)now_ns;
@@ -313,6 +318,8 @@ static struct request *scan(u64 now_ns)
     return r;
 }
 
+/* SSTF: the request nearest to the head; of two as near, the one below. Counts
+ * when it is not the oldest. */
 static struct request *sstf(u64 now_ns)
 {
     (void)now_ns;
@@ -329,6 +336,9 @@ static struct request *sstf(u64 now_ns)
 
 static u64 bound_ms;
 
+/* PURP: the oldest read, or the oldest write if no read waits or if it has
+ * waited for the bound. Counts writes that are overtaken and writes that are
+ * overdue. */
 static struct request *purp(u64 now_ns)
 {
     struct request *read = oldest(READS), *write = oldest(WRITES);
@@ -543,6 +553,9 @@ static struct request *freeblock_goes_to(void)
     return r ? r : lowest(BOTH, 0);
 }
 
+/* Freeblock: a write that fits before the request that the head goes to, or
+ * that request itself. Counts free writes, and promised times that were
+ * missed. */
 static struct request *freeblock(u64 now_ns)
 {
     struct request *r = freeblock_goes_to();

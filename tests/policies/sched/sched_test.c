@@ -169,6 +169,7 @@ TEST(cscan_goes_to_the_end_and_back_before_the_lowest)
     check_eq(counter_of(p, "travelled"), 27000);
 }
 
+/* Ten requests for one sector, with the head below it each time. */
 TEST(clook_takes_equal_sectors_in_order_of_arrival)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "clook");
@@ -181,6 +182,7 @@ TEST(clook_takes_equal_sectors_in_order_of_arrival)
     }
 }
 
+/* Ten requests for sector 500, with the head below, at and above it. */
 TEST(sstf_takes_equal_sectors_in_order_of_arrival)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "sstf");
@@ -194,6 +196,7 @@ TEST(sstf_takes_equal_sectors_in_order_of_arrival)
     }
 }
 
+/* Disk 0 falls after its first request. Disk 1 still rises. */
 TEST(scan_keeps_the_direction_of_each_disk)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "scan");
@@ -476,6 +479,8 @@ TEST(sluice_uses_the_way_to_a_write_for_another_and_then_goes_it)
     check_eq(counter_of(p, "bargains"), 1);
 }
 
+/* The scheduler first goes to the place before a write. The write leaves, so it
+ * chooses nothing, also when the write comes again. */
 TEST(sluice_goes_no_way_to_a_write_that_is_gone)
 {
     const struct policy *p = sluice_in_a_gap();
@@ -853,6 +858,8 @@ TEST(satf_starves_a_far_request_unless_its_age_counts)
     check(n >= 12 && n <= 17);
 }
 
+/* It refuses while disk 0 alone is there, and not with a second disk that has a
+ * model. */
 TEST(satf_refuses_a_machine_where_no_disk_has_a_model)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "satf");
@@ -1256,6 +1263,8 @@ TEST(every_scheduler_serves_each_request_once)
         }
 }
 
+/* Each tunable in turn has its least and its largest value, for a run of random
+ * requests. */
 TEST(every_scheduler_serves_each_request_once_at_its_tunables_extremes)
 {
     model_start("none");
@@ -1305,6 +1314,7 @@ TEST(no_request_is_lost_between_any_two_schedulers)
 
 /* ---- what a scheduler refuses ---- */
 
+/* The low mark may be 256, the high one, and no higher. */
 TEST(wow_refuses_a_low_mark_above_the_high_one)
 {
     const struct policy *p = policy_named(POLICY_SCHED, "wow");

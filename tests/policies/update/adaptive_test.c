@@ -232,6 +232,8 @@ static void step(struct marks *m, u64 dirtied, u64 cleaned)
     marks_step(m, &state, 400);
 }
 
+/* step(&m, d, c) tells of a step of time in which d blocks became dirty and c
+ * became clean. High falls as d grows, and low in addition as c falls. */
 TEST(marks_follow_the_rates_of_dirtying_and_cleaning)
 {
     struct marks m;
@@ -251,6 +253,8 @@ TEST(marks_follow_the_rates_of_dirtying_and_cleaning)
     check_eq(m.low, 46);
 }
 
+/* The rate of dirtying grows ten times and falls again, but in each step the
+ * marks change by a factor of 2 at most. */
 TEST(marks_at_most_double_or_halve_in_a_step)
 {
     struct marks m;
@@ -272,6 +276,8 @@ TEST(marks_at_most_double_or_halve_in_a_step)
     check_eq(m.low, 25);
 }
 
+/* A limit of 400 blocks lowers both marks. The next step begins at what they
+ * would be without the limit. */
 TEST(marks_go_on_from_where_no_limit_bent_them)
 {
     struct marks m;
@@ -409,6 +415,7 @@ TEST(ahlw_and_awol_let_the_high_mark_be_no_more_than_most_percent)
     }
 }
 
+/* The high mark may begin at most_percent, and no higher. */
 TEST(ahlw_and_awol_refuse_to_begin_above_most_percent)
 {
     for (u32 i = 0; i < NELEM(by_marks); i++) {
@@ -546,6 +553,9 @@ TEST(oaw_releases_first_in_first_out_each_second_while_the_queue_is_short)
     check_eq(counter_write("released"), 5);
 }
 
+/* The queue was 3.9 long on average in ten seconds, so from 11 s on a write is
+ * held back only if 5 requests are queued. The next ten seconds have no queue:
+ * the mean is the floor, 2. */
 TEST(oaw_takes_the_mean_of_the_queue_every_ten_seconds)
 {
     start_oaw();
@@ -562,6 +572,8 @@ TEST(oaw_takes_the_mean_of_the_queue_every_ten_seconds)
     check_eq(write_data(4, true), WRITE_HELD_BACK);
 }
 
+/* With delay=1 each write only makes its block dirty, however many requests are
+ * queued. */
 TEST(oaw_delays_what_programs_write_if_it_is_told_so)
 {
     start_oaw();
@@ -579,6 +591,8 @@ TEST(oaw_delays_what_programs_write_if_it_is_told_so)
 
 /* ---- throttled ---- */
 
+/* Up to 200 dirty blocks nobody waits. Beyond, blocks are written; with
+ * dirty_percent=1 all but 10. */
 TEST(throttled_keeps_what_is_dirty_within_its_share)
 {
     model_start("none");
@@ -631,6 +645,8 @@ static u64 dirtied_for(u64 cleaned, u64 dirty_blocks)
     return n;
 }
 
+/* With no block cleaned a writer goes on without end at 150 dirty blocks, and
+ * makes one dirty at 151. */
 TEST(balanced_lets_writers_go_on_below_the_middle_of_its_two_limits)
 {
     check_eq(dirtied_for(0, 150), 1000);
@@ -729,6 +745,7 @@ TEST(balanced_gives_no_more_credit_than_a_burst)
     check_eq(dirtied_for(500, 175), 32 + 1);
 }
 
+/* Both percentages may be 20. A background of 21 is above the limit. */
 TEST(balanced_refuses_a_limit_below_the_background)
 {
     const struct policy *p = policy_named(POLICY_WRITE, "balanced");
@@ -739,6 +756,8 @@ TEST(balanced_refuses_a_limit_below_the_background)
     check(p->refuses() != NULL);
 }
 
+/* 1 % of 16 buffers is less than a block, but a writer may always make one
+ * dirty. */
 TEST(balanced_allows_one_block_of_the_smallest_cache)
 {
     model_start("none");
@@ -752,6 +771,8 @@ TEST(balanced_allows_one_block_of_the_smallest_cache)
 
 /* ---- alru ---- */
 
+/* Blocks 7 and 8 become dirty at 1 s. Block 7 is used again, so it is written
+ * 60 s later than block 8. */
 TEST(alru_takes_a_block_that_was_used_again_for_younger)
 {
     model_start("alru");
@@ -896,6 +917,8 @@ static void awol_at_random(const struct policy *p, u64 *seed)
     }
 }
 
+/* For 40 seeds, 2,000 random calls each: all counters are equal to those of the
+ * model. */
 TEST(awol_counts_and_bounds_its_marks_as_its_model)
 {
     for (u64 seed = 1; seed <= 40; seed++) {

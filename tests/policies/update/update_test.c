@@ -132,6 +132,7 @@ static u64 scanned_for(const char *policy, u64 n)
     return model.scanned;
 }
 
+/* How many blocks each policy looks at to write 100 and 1,000 dirty blocks. */
 TEST(bflush_scans_with_the_square_of_what_is_dirty_and_pu_in_proportion)
 {
     check_eq(scanned_for("pu", 100), 100);
@@ -220,6 +221,7 @@ TEST(svr4_has_as_many_turns_as_autoup_s_has_scans_rounded_up)
     check_eq(first_turn(60000), 997);
 }
 
+/* A round of 2 s may have scans 2,000 ms apart, and no further. */
 TEST(svr4_refuses_scans_further_apart_than_a_round)
 {
     const struct policy *p = model_start("svr4");
@@ -248,6 +250,8 @@ static void run_a_day(void)
     }
 }
 
+/* Each tunable in turn has its least and its largest value for a day of the
+ * model. */
 TEST(every_update_policy_bears_its_tunables_extremes)
 {
     POLICY_EACH (p) {
@@ -291,6 +295,7 @@ TEST(nothing_stays_dirty_for_ever_also_when_one_block_cannot_be_written)
     }
 }
 
+/* 100 dirty blocks are dropped before any policy has written one. */
 TEST(dropped_blocks_are_not_written)
 {
     POLICY_EACH (p) {
@@ -307,6 +312,8 @@ TEST(dropped_blocks_are_not_written)
     }
 }
 
+/* For each pair of policies: 50 blocks became dirty under the first, and the
+ * second writes each once. */
 TEST(a_policy_that_takes_over_writes_what_the_one_before_left)
 {
     POLICY_EACH (from) {
