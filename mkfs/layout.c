@@ -391,6 +391,7 @@ static void fill_identity(const struct fs *fs, struct ext2_super *s)
     memcpy(s->volume_name, fs->opt->label, strlen(fs->opt->label));
 }
 
+/* Fill in the superblock, except the number of the group that holds a copy. */
 static void fill_super(const struct fs *fs, struct ext2_super *s)
 {
     u32 log = __builtin_ctz(fs->block_bytes) - 10;

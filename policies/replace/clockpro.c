@@ -203,6 +203,8 @@ static void come(struct block *b)
     }
 }
 
+/* Take up a block that was let go: as unwanted, or in its kind, or as new. One
+ * in its kind is marked as used, except at its first use. */
 static void clockpro_insert(struct block *b, bool reuse)
 {
     if (!reuse) {
@@ -238,6 +240,8 @@ static struct block *clockpro_victim(void)
     return b;
 }
 
+/* Remove a victim from its kind. A block in its test period leaves its name;
+ * too many names end the oldest tests. */
 static void clockpro_evicted(const struct block *b)
 {
     kinds[kind_of(b)].n--;

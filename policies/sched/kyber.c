@@ -356,6 +356,8 @@ static void kyber_queued(struct queue *q, struct request *r, u64 now_ns)
     line_up(&devices[q->disk].domain[domain_of(r)], r);
 }
 
+/* Take a request that leaves out of its domain: of those inside the device, or
+ * of those that wait. */
 static void kyber_leaves(struct queue *q, struct request *r, u64 now_ns)
 {
     (void)now_ns;
@@ -367,6 +369,8 @@ static void kyber_leaves(struct queue *q, struct request *r, u64 now_ns)
         fall_out(d, r);
 }
 
+/* Choose the next request, and note its domain and times, from which its
+ * latencies are computed when it is done. */
 static struct request *kyber_next(struct queue *q, u64 now_ns)
 {
     struct device *dev = &devices[q->disk];

@@ -65,6 +65,7 @@ static struct {
     const char *log, *events, *slices;
 } options = {.inflight = 64, .hang = 100000000};
 
+/* Print a message to standard error, and end. */
 static void __attribute__((noreturn, format(printf, 1, 2)))
 fail(const char *fmt, ...)
 {
@@ -88,6 +89,8 @@ static struct {
     u64 last_ns;
 } input;
 
+/* Open the requests, of a file or of standard input ("-"), and check their
+ * head. Input that gives no count goes on to its end. */
 static void input_open(const char *path)
 {
     struct packed_head head;
@@ -258,6 +261,7 @@ static void print_counters(const char *name, bool warm)
     printf("}");
 }
 
+/* Write the ring of events to the file of -t. */
 static void keep_events(void)
 {
     const struct trace_ring *ring = trace_kept();
@@ -270,6 +274,8 @@ static void keep_events(void)
 }
 
 static void finish(void) __attribute__((noreturn));
+/* Check and close the outputs, print the results as one line of JSON, and end
+ * with status 1 if a request failed. */
 static void finish(void)
 {
     if (!input.taken)
@@ -297,6 +303,7 @@ static void finish(void)
     _exit(sums.errors ? 1 : 0);
 }
 
+/* Print the number of the request, at most once a second. */
 static void show_progress(u64 number)
 {
     static time_t last;
@@ -402,6 +409,8 @@ static void add_words(char **word, int n)
     }
 }
 
+/* Take the options of the command line into `options`. The volume is rounded
+ * down to whole blocks. */
 static void read_options(int argc, char **argv)
 {
     int option;

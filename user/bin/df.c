@@ -24,6 +24,8 @@ static int df(const char *path, const char *dir)
     return 0;
 }
 
+/* Print a row for each mount. A line of /dev/mounts has the disk, the directory
+ * and the mode, with blanks between. Returns 1 if a row failed. */
 static int df_mounts(void)
 {
     char *text = read_printed("/dev/mounts"), *rest = text, *line;

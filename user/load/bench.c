@@ -56,6 +56,7 @@ static u64 file_bytes(int fd)
     return st.st_size;
 }
 
+/* Write BYTES to a new file, rounded up to whole calls, and fsync it. */
 static void bench_write(char **args)
 {
     u64 bytes = size_arg(args[1], "BYTES");
@@ -176,6 +177,8 @@ static void by_processes(u64 processes, void (*fn)(void *arg, u64 p), void *arg)
             diex("a process failed");
 }
 
+/* Have PROCESSES processes make N files together, each with a sync of its
+ * own. */
 static void bench_files(char **args)
 {
     u64 n = size_arg(args[0], "N"), processes = size_arg(args[1], "PROCESSES");
@@ -196,6 +199,7 @@ static void bench_null(char **args)
     report("null", n, "calls");
 }
 
+/* Run /bin/true N times, one after the other. */
 static void bench_exec(char **args)
 {
     u64 n = size_arg(args[0], "N");
@@ -222,6 +226,8 @@ static void read_device(void *arg, u64 seed)
     }
 }
 
+/* Have PROCESSES processes read N requests together from the first BYTES of a
+ * device. */
 static void bench_device(char **args)
 {
     char path[PATH_BYTES], name[32];

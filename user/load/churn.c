@@ -346,6 +346,8 @@ static void write_from(int fd, struct item *it, u64 from)
     expect_or_told(close(fd));
 }
 
+/* Create a file with random contents. If its name exists, the call must
+ * fail. */
 static void do_create(void)
 {
     struct place p = choose(0);
@@ -366,6 +368,7 @@ static bool is_regular(u32 entry)
     return entry != NONE && item_of(entry)->type == S_IFREG;
 }
 
+/* Cut a file to nothing and write new contents of another size. */
 static void do_rewrite(void)
 {
     struct place p = choose(0);
@@ -379,6 +382,7 @@ static void do_rewrite(void)
     write_from(fd, it, 0);
 }
 
+/* Write behind a file's end, so that it is FILE_MAX long at most. */
 static void do_append(void)
 {
     struct place p = choose(0);
@@ -392,6 +396,7 @@ static void do_append(void)
     write_from(fd, it, from);
 }
 
+/* Make a file shorter, or leave it as it is. */
 static void do_truncate(void)
 {
     struct place p = choose(0);
@@ -402,6 +407,7 @@ static void do_truncate(void)
     expect(truncate(path[0], it->size), 0);
 }
 
+/* Make a directory. If its name exists, the call must fail. */
 static void do_mkdir(void)
 {
     struct place p = choose(0);
@@ -413,6 +419,8 @@ static void do_mkdir(void)
     add_name(p, i);
 }
 
+/* Make a symbolic link with a text of 1 to 200 characters. If its name exists,
+ * the call must fail. */
 static void do_symlink(void)
 {
     struct place p = choose(0);
@@ -451,6 +459,8 @@ static void do_unlink(void)
         drop_name(p.entry);
 }
 
+/* Remove a directory. The call must fail if there is none, if the name is of
+ * something else, or if the directory is not empty. */
 static void do_rmdir(void)
 {
     struct place p = choose(0);
@@ -524,6 +534,7 @@ static void do_sync(void)
 
 /* ---- comparing ---- */
 
+/* Compare a symbolic link's text, at path[0], with the model. */
 static void check_link(const struct item *it)
 {
     char text[256], got[256];
@@ -556,6 +567,7 @@ static void check_directory(u32 entry)
     expect_number("entries", n, count_in(entry));
 }
 
+/* Compare a name's type and contents with the model. Uses path[0]. */
 static void check_entry(u32 entry)
 {
     struct stat st;
@@ -576,6 +588,8 @@ static void check_entry(u32 entry)
     }
 }
 
+/* Compare one name, or check that a name which the model does not have is not
+ * there. */
 static void do_check(void)
 {
     struct place p = choose(0);

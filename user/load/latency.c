@@ -42,6 +42,8 @@ static u64 next_number(char **words)
     return word ? strtoul(word, NULL, 10) : 0;
 }
 
+/* Append a row, from a histogram's line: name, unit, count and sum. Its buckets
+ * follow, and the row counts them itself. */
 static void add_row(struct table *t, const char *process, char *words)
 {
     t->rows = grow(t->rows, t->nrows, sizeof *t->rows);
@@ -53,6 +55,8 @@ static void add_row(struct table *t, const char *process, char *words)
     r->sum = next_number(&words);
 }
 
+/* Append a bucket, from a line: its bounds and its count. It belongs to the row
+ * that was added last. */
 static void add_bucket(struct table *t, char *words)
 {
     t->buckets = grow(t->buckets, t->nbuckets, sizeof *t->buckets);
@@ -83,6 +87,8 @@ static void add_text(struct table *t, char *text)
     }
 }
 
+/* Return all histograms: those of the whole system, and those of each
+ * process. */
 static struct table read_table(void)
 {
     static const char *const paths[] = {"/dev/hist", "/dev/prochist"};
@@ -194,6 +200,7 @@ static bool is_of_requests(const struct row *r)
     return strncmp(r->name, "disk", 4) == 0 || strncmp(r->name, "proc", 4) == 0;
 }
 
+/* Print the rows of requests that counted something. */
 static void print_table(const struct table *t)
 {
     printf("%-22s %-8s %8s %12s %12s %12s %12s %12s\n", "ms, or requests",

@@ -128,6 +128,7 @@ static void task_read(void)
     close(fd);
 }
 
+/* Read small pieces at random places of the data file. */
 static void task_random_read(void)
 {
     int fd = must_open(data_path, O_RDONLY);
@@ -143,6 +144,7 @@ static void task_write(void)
     write_file(copy_path, o.copy_kb);
 }
 
+/* Write small pieces at random places of the data file. */
 static void task_random_write(void)
 {
     int fd = must_open(data_path, O_WRONLY);
@@ -153,6 +155,7 @@ static void task_random_write(void)
     close(fd);
 }
 
+/* Copy the beginning of the data file, copy_kb long, to the file of copies. */
 static void task_copy(void)
 {
     int from = must_open(data_path, O_RDONLY);
@@ -163,6 +166,7 @@ static void task_copy(void)
     close(to);
 }
 
+/* Make NEW_FILES files of one piece each, then remove them all. */
 static void task_make_files(void)
 {
     char path[NEW_FILES][PATH_BYTES];
@@ -175,6 +179,7 @@ static void task_make_files(void)
             die("%s", path[i]);
 }
 
+/* Ask for the attributes of every file in the directory. */
 static void task_search(void)
 {
     char path[PATH_BYTES];
@@ -191,6 +196,8 @@ static void task_search(void)
     closedir(dir);
 }
 
+/* Send PIPE_BYTES through a pipe to this process itself, a small piece at a
+ * time. */
 static void task_pipe(void)
 {
     int fds[2];
@@ -234,6 +241,7 @@ static void prepare(u64 user)
     write_file(data_path, o.file_kb);
 }
 
+/* Print the line of results, as JSON, which the laboratory reads. */
 static void report(u64 user, u64 start_ns, u64 end_ns)
 {
     printf("mix {\"job\":");

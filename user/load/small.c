@@ -71,6 +71,8 @@ static void path_of(char *path, u64 i)
     snprintf(path, PATH_BYTES, "%s/%lu/%lu", o.dir, i / o.per, i % o.per);
 }
 
+/* Create a file with the size and, if the setting asks for it, the sync of the
+ * job. */
 static void create(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT, 0666);
@@ -82,6 +84,7 @@ static void create(const char *path)
     close(fd);
 }
 
+/* Read a file of the job's size in one call. */
 static void read_whole(const char *path)
 {
     int fd = open(path, O_RDONLY);
@@ -127,6 +130,7 @@ static void each_file(void)
     }
 }
 
+/* Print the line of results, as JSON, which the laboratory reads. */
 static void report(u64 elapsed_ns)
 {
     printf("small {\"job\":");

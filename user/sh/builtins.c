@@ -26,6 +26,8 @@ static int builtin_nothing(int argc, char **argv)
     return 0;
 }
 
+/* Leave as many loops as the argument says, for break; or go on with the last
+ * of them (again), for continue. Returns the status. */
 static int leave_or_complain(int argc, char **argv, bool again)
 {
     int n = count_arg(argc, argv);
@@ -56,6 +58,8 @@ static int builtin_cd(int argc, char **argv)
     return 1;
 }
 
+/* End the shell with the number given, or the last status; with 2 if the
+ * argument is no number. */
 static int builtin_exit(int argc, char **argv)
 {
     i64 with = status;
@@ -99,6 +103,7 @@ static int builtin_wait(int argc, char **argv)
     return 127;
 }
 
+/* Set or clear -e, or print the variables if there is no argument. */
 static int builtin_set(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -113,6 +118,7 @@ static int builtin_set(int argc, char **argv)
     return 0;
 }
 
+/* Drop the first parameters, as many as the argument says. */
 static int builtin_shift(int argc, char **argv)
 {
     int n = count_arg(argc, argv);
@@ -174,6 +180,7 @@ static int builtin_history(int argc, char **argv)
     return 0;
 }
 
+/* Run a file's commands in this shell. Returns their status. */
 static int builtin_source(int argc, char **argv)
 {
     if (argc < 2) {

@@ -57,6 +57,7 @@ static void cut(struct edit *e, size_t from, size_t to)
     redraw_rest(e);
 }
 
+/* Insert a character at the cursor, or ring the bell if the line is full. */
 static void insert(struct edit *e, char c)
 {
     if (e->length == e->size - 1) {
@@ -209,6 +210,8 @@ static void tab(struct edit *e)
 
 /* ---- keys ---- */
 
+/* Do what a key asks for: move, cut, show an older line, complete, or insert
+ * the character. Other keys do nothing. */
 static void edit_key(struct edit *e, int key)
 {
     switch (key) {
@@ -251,6 +254,8 @@ static void edit_key(struct edit *e, int key)
         insert(e, key);
 }
 
+/* Take keys until the line ends. Returns its length, EDIT_CANCEL or
+ * EDIT_EOF. */
 static i64 edit(struct edit *e)
 {
     for (;;) {

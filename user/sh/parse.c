@@ -84,6 +84,8 @@ static void expect_word(struct parser *p, const char *word, const char *of,
               found_here(p));
 }
 
+/* Parse behind `if` or `elif`, to the `fi`. An elif is an IF in `otherwise`.
+ * line: where the `if` is. */
 static struct node *parse_if(struct parser *p, u32 line)
 {
     struct node *n = new_node(IF, parse_part(p), NULL);
@@ -127,6 +129,8 @@ static void parse_values(struct parser *p, struct node *n)
         wrong(p, "expected `;` before the `do`, found %s", found_here(p));
 }
 
+/* Parse behind `for`, to the `done`. Without `in` the loop goes over the
+ * parameters. */
 static struct node *parse_for(struct parser *p, u32 line)
 {
     struct node *n = new_node(FOR, NULL, NULL);
@@ -161,6 +165,8 @@ static struct node *parse_group(struct parser *p, u32 line)
     return n;
 }
 
+/* Parse a command that begins with a reserved word or a parenthesis. Returns
+ * NULL if none begins here. */
 static struct node *parse_compound(struct parser *p)
 {
     u32 line = line_here(p);
@@ -179,6 +185,7 @@ static struct node *parse_compound(struct parser *p)
 
 /* ---- commands ---- */
 
+/* Parse words and redirections up to an operator or the end of the line. */
 static struct node *parse_simple(struct parser *p)
 {
     struct node *n = new_node(COMMAND, NULL, NULL);
@@ -198,6 +205,7 @@ static struct node *parse_simple(struct parser *p)
     return n;
 }
 
+/* Parse a compound command with its redirections, or else a simple one. */
 static struct node *parse_command(struct parser *p)
 {
     skip_blanks(p);
@@ -256,6 +264,8 @@ static struct node *parse_and_or(struct parser *p)
     return n;
 }
 
+/* Return whether the text here ends what is parsed: a line's end, a ), or a
+ * word that ends a part. */
 static bool at_end(struct parser *p, enum until until)
 {
     switch (until) {

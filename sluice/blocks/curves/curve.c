@@ -115,6 +115,8 @@ static double rate_of(const char *text)
     return rate;
 }
 
+/* Take the options of the command line into `options`, and check which fit
+ * together. */
 static void read_options(int argc, char **argv)
 {
     int option;
@@ -142,6 +144,7 @@ static void read_options(int argc, char **argv)
         fail("-m: needs one size");
 }
 
+/* Return the cache sizes, in blocks, which must rise. The caller frees them. */
 static u64 *read_sizes(char **word, u64 n)
 {
     u64 *size = memory(n, sizeof *size);

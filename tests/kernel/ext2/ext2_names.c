@@ -860,8 +860,9 @@ TEST(the_flag_of_a_hash_tree_goes_before_the_first_change)
     }
 }
 
-/* The inode that a rename finds has another name or type once it is locked: see
- * the processes of ext2_tool. Here: names within one block and in others. */
+/* After each rename the new path leads to the inode that the old one led to,
+ * and the old path to none. Here no other process interferes (ext2_tool has
+ * those that do). Some new names fit the old block, and some need another. */
 TEST(renames_of_every_kind_keep_what_they_move)
 {
     static const char *const pairs[][2] = {

@@ -217,6 +217,7 @@ TEST(metadata_waits_for_a_block_that_fills_a_confirmed_hole)
     rig_end();
 }
 
+/* Writes into holes, of a part of a block and of several blocks. */
 TEST(no_metadata_waits_for_data_where_metadata_is_delayed)
 {
     begin_holes(ORDERS_NONE);

@@ -463,6 +463,7 @@ void wakeup(const void *chan)
     (void)chan;
 }
 
+/* Return a process that is there, as if it had been made to call fn(arg). */
 struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg)
 {
     /* It never runs: only syncs commit. */
@@ -586,6 +587,8 @@ void shim_insert(struct disk *d, u8 *data, u64 bytes)
     d->nsectors = bytes / SECTOR_BYTES;
 }
 
+/* Replace the disk's contents by a copy of `data`. If neither the size nor the
+ * kind of cache changes, the old memory is used again. */
 void shim_refill(struct disk *d, const u8 *data, u64 bytes)
 {
     struct shim_disk *s = shim_of(d);
