@@ -38,6 +38,8 @@ struct source {
 
 enum content { HOLE, ZEROS, BYTES };
 
+/* Begin to read the node's bytes: a host's file is opened, others are
+ * computed. */
 static void source_open(struct source *s, const struct fs *fs,
                         const struct node *n)
 {
@@ -244,6 +246,8 @@ struct map {
     u32 *entries[4];
 };
 
+/* Take the next free block from the place of the last one on, and count its
+ * sectors for the inode. */
 static u32 map_take(struct map *m)
 {
     u32 block = layout_take(m->fs, m->next);

@@ -380,6 +380,7 @@ static void fill_descriptors(struct fs *fs, struct ext2_group *table)
     }
 }
 
+/* Fill in the UUID, which follows from the seed, and the label. */
 static void fill_identity(const struct fs *fs, struct ext2_super *s)
 {
     u64 state = fs->opt->seed;

@@ -191,6 +191,7 @@ static void append(const char **list, const struct option_row *r,
     list[n] = arg;
 }
 
+/* Store an option's argument as the type of its row says, or print the help. */
 static void set_option(const struct option_row *r, const char *arg)
 {
     u64 number = 0;

@@ -118,6 +118,8 @@ u64 watermarks_next_ns(const struct watermarks *w)
     return w->stepped_ns + w->tunables[STEP_MS].value * NS_PER_MS;
 }
 
+/* End a step: adapt the marks, count them, and write the blocks that are of
+ * age. */
 static void watermarks_step(struct watermarks *w, u64 now_ns)
 {
     struct policy_counter *c = w->counters;

@@ -131,6 +131,9 @@ static u64 place(const struct queue *q, const struct request *r, u64 now_ns)
     return sector == NO_SECTOR ? slots_next(q) : sector;
 }
 
+/* A block has gone to its place: one write fewer until empty tracks are
+ * searched for again. A block that a program wrote says which track is being
+ * filled. */
 static void placed(const struct queue *q, const struct request *r)
 {
     if (!q->logged || !q->tracks.cyls || !r->write)

@@ -19,6 +19,8 @@ static struct policy_counter counters[] = {
     {0},
 };
 
+/* Read the block behind a read that goes on, unless the stream is that far or
+ * the file ends. */
 static void oneblock_readahead(struct stream *s, const struct access *a,
                                struct readahead *w)
 {

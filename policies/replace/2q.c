@@ -140,6 +140,8 @@ static struct block *two_q_victim(void)
     return n ? TREE_ITEM(n, struct block, node) : NULL;
 }
 
+/* A victim of A1in leaves its name in A1out, which has a part of the cache's
+ * length. */
 static void two_q_evicted(const struct block *b)
 {
     if (b->word[WHERE] == A1IN) {

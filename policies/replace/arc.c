@@ -110,6 +110,7 @@ static void trim_ghosts(void)
     ghosts_shrink(&b2, 2 * most - here - b1.n);
 }
 
+/* Put a block that was let go at the end of the list that it belongs to now. */
 static void arc_insert(struct block *b, bool reuse)
 {
     u64 to = where_to(b, reuse);
@@ -139,6 +140,8 @@ static struct block *arc_victim(void)
     return NULL;
 }
 
+/* A victim leaves its name in the ghost list of its list, T1 or T2. One that
+ * was unwanted leaves none. */
 static void arc_evicted(const struct block *b)
 {
     u64 from = b->word[WHERE];

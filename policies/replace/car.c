@@ -113,6 +113,8 @@ static void trim_ghosts(void)
     ghosts_shrink(&b2, 2 * most - here - b1.n);
 }
 
+/* Put a block that was let go into its list. One of T1 or T2 that was used
+ * again is only marked. */
 static void car_insert(struct block *b, bool reuse)
 {
     if (!reuse)

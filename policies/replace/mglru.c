@@ -259,6 +259,8 @@ static struct block *mglru_victim(void)
     return b;
 }
 
+/* A victim leaves its name with the youngest generation of now and the state of
+ * its uses, and counts for its tier. */
 static void mglru_evicted(const struct block *b)
 {
     u64 state = b->word[STATE];

@@ -156,6 +156,8 @@ static struct block *s3fifo_victim(void)
     return b;
 }
 
+/* A victim of the small queue leaves its name in the ghost queue, which is as
+ * long as the main queue may be. */
 static void s3fifo_evicted(const struct block *b)
 {
     queues[queue_of(b)].n--;

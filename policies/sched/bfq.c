@@ -179,6 +179,7 @@ static u64 choose_queue(struct disk_turns *d)
     return best;
 }
 
+/* Choose the queue to serve, and begin its turn with its budget. */
 static void begin_turn(struct disk_turns *d, u64 now_ns)
 {
     d->serving = choose_queue(d);

@@ -47,6 +47,8 @@ static struct request *on_the_way(const struct queue *q,
     return to->sector - last->sector <= near ? last : NULL;
 }
 
+/* Choose the next request of C-LOOK, or a candidate on the way to it, if not
+ * too many candidates went in turn. */
 static struct request *opportunistic_next(struct queue *q, u64 now_ns)
 {
     (void)now_ns;

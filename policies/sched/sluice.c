@@ -158,6 +158,8 @@ static void sluice_queued(struct queue *q, struct request *r, u64 now_ns)
         note_gap(q, now_ns);
 }
 
+/* A candidate that leaves is due no more; a write that is waited for is counted
+ * off. */
 static void sluice_leaves(struct queue *q, struct request *r, u64 now_ns)
 {
     (void)now_ns;

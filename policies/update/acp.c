@@ -78,6 +78,8 @@ static u64 acp_next_ns(u64 last_ns)
            (now.nothing ? NOTHING_NS : tunables[WAKE_UP_MS].value * NS_PER_MS);
 }
 
+/* Count a block that became dirty for its chunk, and note the chunk in its
+ * mark. */
 static void acp_dirtied(struct block *b, u64 now_ns)
 {
     (void)now_ns;

@@ -77,6 +77,7 @@ static u64 bsd_syncer_next_ns(u64 last_ns)
     return (last_ns / NS_PER_S + 1) * NS_PER_S;
 }
 
+/* Write the files of this second's slot of the wheel. */
 static void tick(u64 s)
 {
     u64 n = flush_files(&wheel[s % SLOTS]);

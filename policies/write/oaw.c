@@ -70,6 +70,8 @@ static u64 queue_limit(u32 disk)
     return MAX(tunables[FLOOR].value, disks[disk].mean);
 }
 
+/* Write a filled block at once if the disk's queue is short enough; else hold
+ * it back. Delay one that is not filled. */
 static enum write_mode oaw_decide(const struct write_info *w)
 {
     if (!w->filled)

@@ -29,6 +29,7 @@ static int by_name(const void *a, const void *b)
                   ((const struct entry *)b)->name);
 }
 
+/* Append an entry. One that cannot be looked up is reported and left out. */
 static void add(struct entries *e, const char *name, const char *path)
 {
     struct stat st;
@@ -92,6 +93,7 @@ static void print_columns(const struct entries *e)
     }
 }
 
+/* Print the entries by name: in columns on a terminal, else one a line. */
 static void print(struct entries *e)
 {
     qsort(e->at, e->count, sizeof e->at[0], by_name);

@@ -55,6 +55,7 @@ static int compare(const void *a, const void *b)
     return reverse ? -order : order;
 }
 
+/* Append the lines of a file to `lines`, without their ends. */
 static void read_lines(FILE *f)
 {
     static char *line;

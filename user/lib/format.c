@@ -135,6 +135,8 @@ static i64 signed_argument(const struct spec *s, va_list *args)
     return s->bits == 32 ? v : s->bits == 16 ? (short)v : (signed char)v;
 }
 
+/* Return the next argument without a sign, cut to the bits that the conversion
+ * names. */
 static u64 unsigned_argument(const struct spec *s, va_list *args)
 {
     if (s->bits == 64)
@@ -202,6 +204,8 @@ struct memory_sink {
     size_t room, total;
 };
 
+/* Append text to a buffer in memory. What finds no room is counted, and not
+ * stored. */
 static void memory_put(struct sink *sink, const char *text, size_t n)
 {
     struct memory_sink *m = (struct memory_sink *)sink;

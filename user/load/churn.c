@@ -636,6 +636,7 @@ static void operate(void)
     }
 }
 
+/* Take the options of the command line into `job`. */
 static void read_options(int argc, char **argv)
 {
     static const char usage[] =

@@ -113,6 +113,7 @@ static const struct row *find(const struct table *t, const char *name)
     return NULL;
 }
 
+/* Return the row's bucket with this lower bound, or NULL. */
 static struct bucket *bucket_at(const struct table *t, const struct row *r,
                                 u64 low)
 {
@@ -151,6 +152,7 @@ static void subtract(const struct table *t, struct row *r,
     }
 }
 
+/* Subtract an earlier table from the rows that have grown since. */
 static void subtract_all(struct table *t, const struct table *earlier)
 {
     for (u32 i = 0; i < t->nrows; i++) {

@@ -277,6 +277,7 @@ static void operate(void)
     }
 }
 
+/* Take the options of the command line into `job` and `most`. */
 static void read_options(int argc, char **argv)
 {
     static const char usage[] =

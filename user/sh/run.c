@@ -195,6 +195,7 @@ static int run_for(struct node *n)
     return interrupted ? status : result;
 }
 
+/* Run the test, then the part that it chooses. Without one the status is 0. */
 static int run_if(struct node *n)
 {
     bool yes = run_test(n->left) == 0;

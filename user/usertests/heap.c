@@ -55,6 +55,7 @@ static void sizes_from(u64 n)
         first_allocation(n, n % 16);
 }
 
+/* In a new process each, with sizes 80 below to 80 above each boundary. */
 TEST(each_size_around_a_boundary_can_be_the_first_of_the_heap)
 {
     for (u32 i = 0; i < NELEM(edges); i++)

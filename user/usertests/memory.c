@@ -1,6 +1,8 @@
 /* The memory of processes: sbrk, stacks, copies on write, running out of it. */
 #include "user/usertests/usertests.h"
 
+/* The heap grows by 100 pages, shrinks by 50 and grows by 50: only the second
+ * half is zero again. */
 TEST(the_heap_is_zero_and_ends_where_told)
 {
     char *p = sbrk(100 * PAGE);
@@ -103,6 +105,8 @@ TEST(the_stack_grows_to_its_limit_and_no_further)
 }
 
 #define SHARED_PAGES 200
+/* Check that page i begins with i, then change all and check that nobody else
+ * has. */
 static void changes_memory(u64 p)
 {
     for (u64 i = 0; i < SHARED_PAGES; i++) {
@@ -113,6 +117,7 @@ static void changes_memory(u64 p)
         TRUE(*(u64 *)(p + i * PAGE) == ~i);
 }
 
+/* The parent and four children change the same pages at the same time. */
 TEST(fork_gives_each_process_memory_of_its_own)
 {
     char *p = sbrk(SHARED_PAGES * PAGE);

@@ -224,6 +224,7 @@ TEST(text_is_copied_within_its_room)
     TRUE(!strsep(&rest, ","));
 }
 
+/* Ranges that overlap in every way, of 0 to 40 bytes. */
 TEST(memory_is_moved_and_compared_at_every_alignment)
 {
     char *a = buf, *b = buf2;
@@ -247,6 +248,8 @@ static int by_byte(const void *a, const void *b)
     return *(const u8 *)a - *(const u8 *)b;
 }
 
+/* Each item is one random byte, repeated. Sorted, the items rise, are whole,
+ * have the same sum, and the byte behind them is untouched. */
 TEST(qsort_sorts_items_of_any_number_and_size)
 {
     for (u64 size = 1; size < 20; size++) {

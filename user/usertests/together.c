@@ -18,6 +18,8 @@ TEST(processes_change_one_directory_at_the_same_time)
     IS(STAT(".").st_nlink, 3);
 }
 
+/* Rename one of four files or directories there and back, 200 times. Others
+ * make some of these calls fail. */
 static void moves_back_and_forth(u64 which)
 {
     static const char *const ends[][2] = {

@@ -229,6 +229,7 @@ static void serve(struct optimum *o, struct tally *t, u64 i,
         keep_miss(o, r, miss, miss_end);
 }
 
+/* Add a request to the counts of all requests. */
 static void count_all(struct tally *t, const struct packed_request *r)
 {
     t->all.requests++;

@@ -81,6 +81,8 @@ static void search_agrees(u64 percent)
         check(begin_ns < want_ns);
 }
 
+/* The search agrees with one of all cylinders, for 200 random disks of each
+ * drive; half of them have 99 % of their sectors in use. */
 TEST(no_free_sector_on_the_way_comes_sooner)
 {
     static const char *const drives[] = {"hp97560", "st19101", "rz57"};

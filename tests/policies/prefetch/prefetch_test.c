@@ -487,6 +487,8 @@ TEST(no_prefetching_goes_past_the_ends_of_the_file)
     }
 }
 
+/* Each tunable in turn has its least and its largest value, for random reads of
+ * a file of 1,000 blocks. */
 TEST(no_prefetching_at_its_tunables_extremes_goes_past_the_ends_of_the_file)
 {
     POLICY_EACH (p) {

@@ -693,6 +693,8 @@ TEST(every_victim_is_evictable)
         }
 }
 
+/* Each tunable in turn has its least and its largest value, for a random
+ * run. */
 TEST(every_victim_is_evictable_at_the_tunables_extremes)
 {
     POLICY_EACH (p) {

@@ -1114,6 +1114,8 @@ static const struct model models[] = {
      .leaves = kyber_goes},
 };
 
+/* Each scheduler chooses as its model, for all seeds, and its counters move in
+ * some run, or in the last. */
 TEST_ROWS(model, struct model, models)
 {
     u64 in_all[COUNTERS] = {0};

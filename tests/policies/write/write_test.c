@@ -36,6 +36,8 @@ TEST(wt_starts_every_write_and_waits_for_none)
     check_eq(decide("wt", false), WRITE_ASYNC);
 }
 
+/* For 10,000 random writes: a mode that is one, and between 1 and all dirty
+ * blocks to write when no buffer is clean. */
 TEST(every_write_policy_answers_within_its_contract)
 {
     u64 seed = 1;

@@ -69,6 +69,8 @@ static bool write_bytes(int fd, u32 *have, const char *bytes, u32 n)
     return true;
 }
 
+/* Write the text with a line end between lines, and fsync it. Returns false if
+ * a write fails. */
 static bool write_text(int fd)
 {
     u32 have = 0;

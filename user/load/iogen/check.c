@@ -3,6 +3,7 @@
 
 #define MINUTE_S 60
 
+/* End the program if options of a job do not fit together. */
 static void check_options(const struct job *j)
 {
     check_given(j);
@@ -78,6 +79,8 @@ static void check_mogul(struct job *j, bool device)
                j->name, j->size_bytes, j->blocks, needed);
 }
 
+/* End the program if a job on a device asks for what only files have, or for
+ * parts of sectors. */
 static void check_device(const struct job *j)
 {
     if ((j->bs_bytes | j->offset_bytes) % SECTOR != 0)

@@ -99,6 +99,7 @@ static void failed(struct job *j, const char *what, u64 block, i64 n)
               n < 0 ? strerror(errno) : "not whole");
 }
 
+/* Keep the record of a request for the log, if there is one. */
 static void remember(struct job *j, const struct record *r)
 {
     if (!j->log_path)
@@ -110,6 +111,7 @@ static void remember(struct job *j, const struct record *r)
     j->record[response.count] = *r;
 }
 
+/* Call fsync after each fsync_every writes, and time it. */
 static void fsync_if_due(struct job *j, u64 block)
 {
     if (!j->fsync_every || j->writes % j->fsync_every != 0)
