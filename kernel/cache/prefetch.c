@@ -16,7 +16,7 @@ static const struct prefetch_hooks *hooks(void)
     return &policy_in_use[POLICY_PREFETCH]->prefetch;
 }
 
-/* Caller holds the lock. */
+/* Use this policy from now on. Caller holds the lock. */
 static void put_to_use(const struct policy *to)
 {
     policy_switch(to);
@@ -109,7 +109,7 @@ static struct readahead fault(const struct disk *d, const struct access *a)
     return (struct readahead){0};
 }
 
-/* Caller holds the lock. */
+/* Return what the policy wants read ahead. Caller holds the lock. */
 static struct readahead ask(const struct disk *d, struct stream *s,
                             const struct access *a)
 {

@@ -310,7 +310,7 @@ static void commit_thread(void *)
     }
 }
 
-/* False if there is no memory for the thread. */
+/* Start the thread that commits, once. False if there is no memory for it. */
 static bool start_thread(void)
 {
     if (!order.has_thread)

@@ -56,7 +56,7 @@ int check_removal(struct inode *ip)
     return is_mounted_on(ip) ? -EBUSY : dir_empty(ip);
 }
 
-/* 0 if ip, to which w's name leads or led, has the wanted type. */
+/* Return 0 if ip, to which w's name leads or led, has the wanted type. */
 static int check_type(const struct walk *w, struct inode *ip, bool directory)
 {
     int type = type_of(ip);

@@ -50,7 +50,7 @@ static int is_above(struct inode *ip, struct inode *below)
     return at == ip;
 }
 
-/* 0 if the moved inode may get the new name. */
+/* Return 0 if the moved inode may get the new name, else the error. */
 static int rename_look_moved(struct renaming *r)
 {
     int type = type_of(r->moved);
@@ -63,7 +63,7 @@ static int rename_look_moved(struct renaming *r)
     return above > 0 ? -EINVAL : above;
 }
 
-/* 0 if the inode that has the new name may be replaced, or there is none. */
+/* Return 0 if the inode of the new name may be replaced or there is none. */
 static int rename_look_replaced(struct renaming *r)
 {
     int error = lookup(r->to->at, r->to->name, &r->replaced);

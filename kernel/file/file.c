@@ -208,7 +208,7 @@ static int inode_read(struct file *f, struct uio *u, bool)
     return ext2_read(f->inode, u, &f->streams);
 }
 
-/* With O_SYNC, bytes that could not be made durable count as not written. */
+/* Write; with O_SYNC, what cannot be made durable counts as not written. */
 static int inode_write(struct file *f, struct uio *u, bool own)
 {
     if (own && (f->flags & O_APPEND))

@@ -44,7 +44,7 @@ struct inode *lease_inode(const struct file *f)
     return f->own.opens[0] || f->own.opens[1] ? f->ip : NULL;
 }
 
-/* True if the file may be cached; write: for writing, too. */
+/* True if a lease in force lets the file be cached (write: and written). */
 static bool is_valid(const struct file *f, bool write)
 {
     return f->own.lease >= (write ? WRITE_LEASE : READ_LEASE) &&

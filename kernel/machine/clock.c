@@ -130,7 +130,7 @@ void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
     irq_pop_off();
 }
 
-/* Caller holds t->cpu->timer_lock. */
+/* Take a timer off its hart's list. Caller holds t->cpu->timer_lock. */
 static void unset(struct timer *t)
 {
     list_remove(&t->link);

@@ -173,7 +173,7 @@ static struct account *account_from(u32 first)
     return least;
 }
 
-/* Caller holds the lock. */
+/* Print a process's histograms. Caller holds the lock. */
 static void print_account(struct text *t, const struct account *a)
 {
     char name[48];

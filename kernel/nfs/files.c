@@ -147,8 +147,8 @@ int serve_write(struct call *c)
     return 0;
 }
 
-/* Returns -EIO also if a delayed write of the file has been lost and no fsync
- * or COMMIT has reported that. */
+/* Make a file durable. Returns -EIO also if a delayed write of it has been lost
+ * and no fsync or COMMIT has reported that. */
 static int commit(struct inode *ip)
 {
     u64 told = ext2_lost_before(ip);

@@ -77,7 +77,7 @@ static int put_entries(struct call *c, struct listing *l)
     return n;
 }
 
-/* bytes: the most that the answer may have, from its attributes on. */
+/* Answer with entries, in at most `bytes` from the attributes on. */
 static int list(struct call *c, struct listing *l, u32 bytes)
 {
     u8 *end = c->out.end, *most = c->out.at + MIN(bytes, TRANSFER_BYTES);

@@ -233,7 +233,7 @@ void policy_switch(const struct policy *to)
     start(to);
 }
 
-/* The caller answers. The console would take long to print each fault. */
+/* Print a policy's first fault only: a console is too slow for each. */
 static void note_first_fault(enum policy_kind kind, const char *what)
 {
     static const struct policy *noted[POLICY_KINDS];

@@ -67,7 +67,7 @@ static bool have_kstack(struct proc *p)
     return true;
 }
 
-/* Caller holds runqueue.lock. */
+/* Empty a row, but for its pages, and free it. Caller holds runqueue.lock. */
 static void free_slot(struct proc *p)
 {
     *p =
@@ -183,7 +183,7 @@ u32 proc_start_child(struct proc *child)
 
 /* ---- ending ---- */
 
-/* Caller holds runqueue.lock. */
+/* Give a child to the first process. Caller holds runqueue.lock. */
 static void adopt(struct proc *child)
 {
     child->parent = table.first;
@@ -210,7 +210,7 @@ void proc_end(int status)
     panic("proc_end: a zombie runs");
 }
 
-/* Caller holds runqueue.lock. */
+/* Free a dead child, and return its pid. Caller holds runqueue.lock. */
 static u32 reap(struct proc *p, struct proc *child, int *status)
 {
     u32 pid = child->pid;

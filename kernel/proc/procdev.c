@@ -12,7 +12,7 @@ static const char *const state_names[] = {
     [RUNNING] = "running", [SLEEPING] = "asleep", [ZOMBIE] = "zombie",
 };
 
-/* Caller holds runqueue.lock. */
+/* Print a process's row. Caller holds runqueue.lock. */
 static void print_proc(struct text *t, const struct proc *p)
 {
     u64 memory_bytes = p->pagetable ? p->brk - USER_BASE : 0;

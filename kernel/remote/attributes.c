@@ -166,7 +166,7 @@ void remote_forget(struct inode *ip)
 
 /* ---- writing dirty blocks ---- */
 
-/* True if no later attempt can succeed. */
+/* True if this error is for good: no later attempt can succeed. */
 static bool is_final(int error)
 {
     return error == -ESTALE || error == -EPERM || error == -EROFS;

@@ -19,7 +19,7 @@
     (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_DIRECTORY | \
      O_NOFOLLOW | O_SYNC)
 
-/* 0 if it is a size or an offset: not negative. */
+/* Return 0 for a size or an offset; -EINVAL for a negative number. */
 static int check_size(u64 number)
 {
     return (i64)number < 0 ? -EINVAL : 0;

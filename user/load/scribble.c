@@ -117,7 +117,7 @@ static void make_bytes(void)
     }
 }
 
-/* The model has the written bytes, too. */
+/* Put what a write wrote into the model, too. got: what the call returned. */
 static void written(i64 got)
 {
     bool some = got > 0 && (u64)got < length;
