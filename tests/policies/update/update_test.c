@@ -235,13 +235,16 @@ TEST(svr4_refuses_scans_further_apart_than_a_round)
 
 /* ---- what holds for all ---- */
 
-/* A day of looks, with blocks made dirty now and then. */
+/* A policy that looks each millisecond does not look for a whole day. */
+#define LOOKS 4000
+
+/* A day, or as many looks, with blocks made dirty now and then. */
 static void run_a_day(void)
 {
     u64 seed = 1, end_ms = model.now_ns / NS_PER_MS + 24 * 3600 * 1000;
     u64 first_look = model.looks;
     for (u64 ms = model.now_ns / NS_PER_MS + 1;
-         ms < end_ms && model.looks - first_look < 20000;
+         ms < end_ms && model.looks - first_look < LOOKS;
          ms += 1 + random_u64(&seed) % 20000) {
         dirty_at_ms(ms, random_u64(&seed) % 50);
         dirty_file(50 + random_u64(&seed) % 50, 2);
