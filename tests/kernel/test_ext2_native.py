@@ -308,9 +308,10 @@ def test_an_ext3_mounts_and_recovery_without_a_journal_is_refused(tmp_path: Path
 
 @pytest.mark.parametrize("options", [(), ("-E", "num_backup_sb=0"), ("-E", "num_backup_sb=1")])
 def test_an_image_with_two_superblocks_is_sound(tmp_path: Path, options: tuple[str, ...]) -> None:
-    """With sparse_super2, only the groups that the superblock names have a copy of it, if any."""
-    image = make(tmp_path / "image", "-O", "sparse_super2", *options, size="80M")
-    out = tool(image, script="mkdir /d\nwrite /d/f 60000000 1\nverify /d/f 0 60000000 1\n")
+    """With sparse_super2, only the groups that the superblock names have a copy of it, if any. The
+    file fills most of ten groups."""
+    image = make(tmp_path / "image", "-O", "sparse_super2", *options, "-g", "1024", size="10M")
+    out = tool(image, script="mkdir /d\nwrite /d/f 7500000 1\nverify /d/f 0 7500000 1\n")
     assert "wrongly" not in out
     fsck(image)
 

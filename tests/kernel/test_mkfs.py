@@ -197,12 +197,13 @@ def test_a_subdirectory_goes_where_its_parent_is_and_top_ones_spread(tmp_path: P
 
 
 def test_a_large_file_is_contiguous_with_its_indirect_blocks_in_line(tmp_path: Path) -> None:
-    path = mkfs(tmp_path / "i", "-s", "128M", "--file", "/db/big=34M", "--pattern", "9")
+    layout = ("-b", "1K", "-s", "8M")
+    path = mkfs(tmp_path / "i", *layout, "--file", "/db/big=2200K", "--pattern", "9")
     blocks = file_blocks(path, "/db/big")
     assert blocks == list(range(blocks[0], blocks[0] + len(blocks)))
-    # Blocks of 4 KiB: data; an indirect block; a double indirect one with 8 below it.
-    assert len(blocks) == 34 * 256 + 1 + 1 + 8
-    data = splitmix64(9, 34 << 17)
+    # Blocks of 1 KiB: data; an indirect block; a double indirect one with 8 below it.
+    assert len(blocks) == 2200 + 1 + 1 + 8
+    data = splitmix64(9, 2200 << 7)
     assert hashlib.sha1(image.read_file(path, "/db/big")).digest() == hashlib.sha1(data).digest()
 
 
@@ -230,7 +231,7 @@ def test_far_indirect_blocks_and_what_they_point_to_begin_in_another_group(tmp_p
 def test_random_indirect_blocks_begin_in_groups_drawn_for_each_file(tmp_path: Path) -> None:
     """Of each of 40 files, the indirect block and the four blocks behind it lie in another of the
     64 groups. The distances of these groups are of many values, and a second image is the same."""
-    layout = ("-b", "8K", "-s", "1G", "--group", "16M", "--random-indirect")
+    layout = ("-b", "8K", "-s", "256M", "--group", "4M", "--random-indirect")
     files = ("--scatter", "/f=40:128K", "--seed", "3")
     path = mkfs(tmp_path / "i", *layout, *files)
     image.check_image(path)
@@ -239,7 +240,7 @@ def test_random_indirect_blocks_begin_in_groups_drawn_for_each_file(tmp_path: Pa
         blocks = file_blocks(path, f"/f{i}")
         assert blocks[:12] == list(range(blocks[0], blocks[0] + 12))
         assert blocks[12:] == list(range(blocks[12], blocks[12] + 5))
-        moved.add((blocks[12] // 2048 - blocks[0] // 2048) % 64)
+        moved.add((blocks[12] // 512 - blocks[0] // 512) % 64)
     assert 0 not in moved and len(moved) > 20
     assert mkfs(tmp_path / "j", *layout, *files).read_bytes() == path.read_bytes()
 
