@@ -174,9 +174,9 @@ def draw_weights(nslices: int) -> NDArray[np.float64]:
     begins = np.random.default_rng(SEED).integers(0, nslices, (DRAWS, runs))
     members = (begins[:, :, None] + np.arange(length)) % nslices  # shape (DRAWS, runs, length)
     drawn = members.reshape(DRAWS, -1)[:, :nslices]
-    weights = np.zeros((DRAWS, nslices))
-    np.add.at(weights, (np.repeat(np.arange(DRAWS), nslices), drawn.ravel()), 1)
-    return weights
+    places = nslices * np.arange(DRAWS)[:, None] + drawn
+    times = np.bincount(places.ravel(), minlength=DRAWS * nslices)
+    return times.reshape(DRAWS, nslices).astype(float)
 
 
 def middle(values: NDArray[np.float64] | Numbers) -> Interval:
