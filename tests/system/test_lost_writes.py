@@ -67,6 +67,7 @@ def fsync(machine: Machine, name: str) -> int:
     return machine.run(f"dd if=/dev/null of=/mnt/{name} conv=notrunc,fsync").status
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("policy", WRITE)
 def test_a_loss_is_told_by_close_by_the_next_fsync_and_once_by_sync(
     boot: Boot, make_image: MakeImage, data: Path, policy: str
@@ -154,13 +155,21 @@ def test_processes_that_share_a_description_are_told_together_and_not_again(
 # The tests below run in virtual time. From second 10 to second 40 only the root disk takes writes.
 
 
-def lines_of(make_image: MakeImage, script: str, data: Path, buffers: int = BUFFERS) -> list[str]:
-    """Return the lines that a script's `echo` prints, which begin with `>`, on a disk1 that is full
-    for a while."""
+def console_of(make_image: MakeImage, script: str, data: Path, args: str) -> str:
+    """Return what a machine prints that runs a script on a disk1 that is full for a while."""
     root = make_image(rc=f"mkdir /mnt\nmount disk1 /mnt\nsleep 10\n{script}poweroff\n")
-    args = f"nbuf={buffers} drive=fixed full_from_s=10 full_for_s=30"
-    result = run_rc(Config((Disk(root), Disk(data)), lab=True, args=args))
-    return [line for line in result.console.splitlines() if line.startswith((">", "panic"))]
+    args += " drive=fixed full_from_s=10 full_for_s=30"
+    return run_rc(Config((Disk(root), Disk(data)), lab=True, args=args)).console
+
+
+def shown_lines(console: str) -> list[str]:
+    """Return the lines that a script's `echo` has printed, which begin with `>`."""
+    return [line for line in console.splitlines() if line.startswith((">", "panic"))]
+
+
+def lines_of(make_image: MakeImage, script: str, data: Path, buffers: int = BUFFERS) -> list[str]:
+    """Return the lines that a script's `echo` prints on a disk1 that is full for a while."""
+    return shown_lines(console_of(make_image, script, data, f"nbuf={buffers}"))
 
 
 def show_end(name: str, command: str) -> str:
@@ -171,6 +180,26 @@ def show_end(name: str, command: str) -> str:
 WRITE_ALL = f"dd if=/dev/zero bs=4k count={BLOCKS}"
 FSYNC = "dd if=/dev/null conv=fsync"
 UNTIL_WELL = "sleep 30\n"  # then the disk takes writes again
+
+
+@pytest.mark.parametrize("policy", WRITE)
+def test_under_each_policy_a_loss_is_told_by_close_by_the_next_fsync_and_once_by_sync(
+    make_image: MakeImage, data: Path, policy: str
+) -> None:
+    """As above, where each run of the tests makes one policy's test in real time."""
+    script = show_end("writer", f"{WRITE_ALL} of=/mnt/bad conv=notrunc") + UNTIL_WELL
+    for name in ("good", "bad"):
+        script += show_end(f"fsync of {name}", f"{FSYNC} of=/mnt/{name} conv=notrunc")
+    script += show_end("sync 1", "sync") + show_end("sync 2", "sync")
+    console = console_of(make_image, script, data, f"nbuf={BUFFERS} write={policy}")
+    assert console.count("is lost: fsync, close and sync will say so") == 1
+    assert shown_lines(console) == [
+        "> writer failed",
+        "> fsync of good well",
+        "> fsync of bad failed",
+        "> sync 1 failed",
+        "> sync 2 well",
+    ]
 
 
 def test_each_description_of_one_program_is_told_once(make_image: MakeImage, data: Path) -> None:
