@@ -118,9 +118,9 @@ print(count, re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text
 
 @pytest.mark.parametrize("packer", ["gz", "zst"])
 def test_memory_does_not_grow_with_the_trace(tmp_path: Path, packer: str) -> None:
-    """Eight times the requests, and 24 MB more as a table, take less than 8 MB more."""
+    """350,000 requests more, which are 8.4 MB as a table, take less than 6 MB more."""
     peaks = []
-    for count in (150_000, 1_200_000):
+    for count in (150_000, 500_000):
         path = tmp_path / f"{count}"
         path.write_bytes(PACKERS[packer](b"".join(spc_lines(count))))
         run = subprocess.run(
@@ -130,7 +130,7 @@ def test_memory_does_not_grow_with_the_trace(tmp_path: Path, packer: str) -> Non
         read, peak_kb = map(int, run.stdout.split())
         assert read == count
         peaks.append(peak_kb)
-    assert peaks[1] - peaks[0] < 8 << 10
+    assert peaks[1] - peaks[0] < 6 << 10
 
 
 def test_comments_are_skipped_wherever_they_are(tmp_path: Path) -> None:
