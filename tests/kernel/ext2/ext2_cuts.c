@@ -98,9 +98,10 @@ static void give_image(u8 *image)
 /* A hash of an image, and of whether the command had returned. */
 static u64 hash_of(const u8 *data)
 {
-    u64 h = returned;
-    for (u64 i = 0; i < rig_bytes() / 8; i++)
-        h = (h ^ ((const u64 *)data)[i]) * 0x9e3779b97f4a7c15UL;
+    u64 h = returned, n = rig_bytes() / 8;
+    const u64 *words = (const u64 *)data;
+    for (u64 i = 0; i < n; i++)
+        h = (h ^ words[i]) * 0x9e3779b97f4a7c15UL;
     return h;
 }
 
