@@ -28,7 +28,7 @@ USE = (
 )
 IDLE = "sleep 20"
 PLAN = Plan(
-    (SERVE.format(nfsd="nfsd /x") + IDLE, IDLE, "sleep 9; " + USE),
+    (SERVE.format(nfsd="nfsd /x") + IDLE, IDLE, f"sleep 9; {USE}; uptime; ping -c 1 10.0.0.1"),
     ("drive=rz58 nbuf=64 sched=sstf",) * 3,
     traced=True,
 )
@@ -43,11 +43,16 @@ def run_plan(plan: Plan, folder: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a run of PLAN."""
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Return the folder of a run of PLAN, and what its machines print."""
     folder = tmp_path_factory.mktemp("network") / "run"
-    run_plan(PLAN, folder)
-    return folder
+    return folder, run_plan(PLAN, folder)
+
+
+@pytest.fixture
+def made(shown: tuple[Path, list[str]]) -> Path:
+    """Return the folder of the run of PLAN."""
+    return shown[0]
 
 
 def sums(said: str) -> tuple[int, int, dict[str, int]]:
@@ -97,13 +102,10 @@ def test_a_time_selects_a_read_that_waits_then(made: Path) -> None:
         explain_network_read(PLAN, made, "1ms")
 
 
-def test_a_trace_changes_nothing_of_a_run(made: Path, tmp_path: Path) -> None:
+def test_a_trace_changes_nothing_of_a_run(shown: tuple[Path, list[str]], tmp_path: Path) -> None:
     """With and without a trace, the machines print the same, uptime and ping included."""
-    plan = replace(
-        PLAN, scripts=(*PLAN.scripts[:2], PLAN.scripts[2] + "; uptime; ping -c 1 10.0.0.1")
-    )
-    traced = run_plan(plan, tmp_path / "traced")
-    assert traced == run_plan(replace(plan, traced=False), tmp_path / "plain")
+    traced = shown[1]
+    assert traced == run_plan(replace(PLAN, traced=False), tmp_path / "plain")
     assert len(traced) > 2
 
 
