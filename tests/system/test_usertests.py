@@ -2,7 +2,8 @@
 
 The kernel with assertions runs them with 16 buffers, and has either one hart, or two harts and
 disks under order=journal. FULL=1 also runs them with two harts and no journal. The program
-usertests, in the machine, has the tests; here their names are dealt to GROUPS machines.
+usertests, in the machine, has the tests; here their names are dealt to GROUPS machines. Each run
+makes all groups with the plain kernel, and draws a fourth of those with assertions.
 """
 
 import re
@@ -27,7 +28,7 @@ MACHINES = {
 }
 JOURNAL = ("--journal", "4M")
 OTHERS = ("16-buffers", "journal", *(("debug",) if WHOLE else ()))
-DRAWN = pytest.mark.drawn(2, among="others")
+DRAWN = pytest.mark.drawn(4, among="others")
 CHOSEN = ["plain", *(pytest.param(name, marks=DRAWN) for name in OTHERS)]
 
 
