@@ -55,7 +55,7 @@ class Measured:
         1/128 too high. 0 if there is no request."""
         if not len(self.at_ns):
             return 0
-        return int(quantiles(self.counts.sum(0)[None, :], self.at_ns, share)[0])
+        return int(quantiles(self.counts.sum(0).cumsum()[None, :], self.at_ns, share)[0])
 
     def choose(self, chosen: NDArray[np.bool_]) -> "Measured":
         """Return the slices that are chosen."""
@@ -100,9 +100,9 @@ def add_measured(one: Measured, other: Measured) -> Measured:
     )
 
 
-def quantiles(counts: NDArray[np.float64] | Numbers, at_ns: Numbers, share: float) -> Numbers:
-    """Return the response time that this share does not exceed, for each row of counts."""
-    upto = np.cumsum(counts, axis=1)
+def quantiles(upto: NDArray[np.float64] | Numbers, at_ns: Numbers, share: float) -> Numbers:
+    """Return the response time that this share does not exceed, for each row of upto: how many
+    requests took each of the times at_ns at most."""
     rank = np.maximum(np.ceil(upto[:, -1] * share - 1e-6), 1)
     places = (upto < rank[:, None]).sum(1)
     found: Numbers = at_ns[np.minimum(places, len(at_ns) - 1)]
@@ -194,14 +194,14 @@ def bootstrap(measured: Measured) -> dict[str, Interval]:
         return {}
     weights = draw_weights(len(used.count))
     count, size = weights @ used.count, weights @ used.bytes
-    counts = weights @ used.counts
+    upto = np.cumsum(weights @ used.counts, axis=1)
     found = {
         "mean_ns": middle(weights @ used.sum_ns / count),
         "hit_ratio": middle(weights @ used.hits / count),
         "byte_hit_ratio": middle(weights @ used.hit_bytes / size),
     }
     for name, share in QUANTILES.items():
-        found[f"{name}_ns"] = middle(quantiles(counts, used.at_ns, share))
+        found[f"{name}_ns"] = middle(quantiles(upto, used.at_ns, share))
     return found
 
 
