@@ -707,7 +707,7 @@ TEST(random_requests_to_a_drive_that_reads_whole_tracks_do_too)
         toy.segment_sectors = i / 4 ? 24 : 72;
         toy.read_mark_percent = 15 * i;
         toy.reselect_ns = 1000 * i;
-        random_requests(20 + i, 3000);
+        random_requests(20 + i, 1500);
     }
 }
 

@@ -523,7 +523,7 @@ def test_small_sizes_that_nobody_asked_for_are_left_out() -> None:
 def test_control_c_at_the_command_keeps_what_is_done(tmp_path: Path) -> None:
     """The command is interrupted after its first replays; the same command makes the others. Five
     policies with two sizes are ten replays."""
-    file = write_packed(tmp_path / "long.requests", random_requests(200_000, 100_000))
+    file = write_packed(tmp_path / "long.requests", random_requests(100_000, 50_000))
     line = [*LINE, "replay", file, "--folder", tmp_path / "kept", "--jobs=1"]
     line += ["--policies=lru|arc|lirs|2q|s3fifo", "--sizes=5,10"]
     with subprocess.Popen(

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import shipped
 
 from sluice.experiment import findings, runner
 from sluice.experiment.catalogue import kernel_hash
@@ -106,9 +107,11 @@ def test_a_measured_figure_in_text_stands_with_its_interval(path: Path) -> None:
     assert not lacking, "quote it as is=low and is=high, as sluice/results/documents.py says"
 
 
+@pytest.mark.xdist_group(shipped.GROUP)
 def test_readme_says_how_many_experiments_count_instructions() -> None:
     """The README spells the number, from eight to twelve."""
-    counted = [path.stem for path in experiment_files() if not has_charged_time(load(path))]
+    loaded = [shipped.load_once(path) for path in experiment_files()]
+    counted = [one.name for one in loaded if not has_charged_time(one)]
     numbers = ("eight", "nine", "ten", "eleven", "twelve")
     said = f"({numbers[len(counted) - 8]} experiments count\ninstructions)"
     assert said in (ROOT / "README.md").read_text(encoding="utf-8"), counted
