@@ -33,6 +33,7 @@ import gzip
 import lzma
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,7 @@ def uniform(numbers: Words, seed: int, use: int) -> Floats:
     return (hash_numbers(numbers, seed, use) >> np.uint64(11)).astype("f8") / float(1 << 53)
 
 
+@cache
 def mean_length(size: int) -> float:
     """Return how many requests a run with requests of this size has on average."""
     most = LONGEST_RUN // size
