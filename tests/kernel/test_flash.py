@@ -335,7 +335,7 @@ def amplification(block_pages: int, filled: int, spare_percent: int) -> tuple[fl
     )
     chance = random.Random(spare_percent)
     commands = [(0, "W", 8 * chance.randrange(pages), 8) for _ in range(10 * pages)]
-    first, last = two_states(f, 8 * pages, commands, 5 * pages)
+    first, last = two_states(f, 8 * pages, commands, 5 * pages)  # of the second half
     measured = 1 + (last.moved - first.moved) / (last.written - first.written)
     spare = -(-filled * spare_percent // 100)
     return measured, desnoyers(block_pages, filled, filled + spare - 1)  # one is the reserve
