@@ -6,6 +6,7 @@ others, most of which must be refused.
 
 import random
 from collections.abc import Iterator
+from itertools import combinations
 
 from tools.machine_mode.machines import NOW, random_memory
 from tools.machine_mode.model import (
@@ -83,11 +84,16 @@ def edge_addresses() -> list[int]:
 
 def boundary_values() -> list[int]:
     """Return boundary values of an argument that may be an address, time, size or direction."""
-    powers = [1 << n for n in (3, 6, 9, 12, 31, 32, PHYS_BITS - 1, PHYS_BITS, 39, 55, 56, 57, 63)]
-    small = [0, 1, 2, 3, *(n + d for n in powers for d in (-1, 0, 1)), WORD - SECTOR, WORD - 1]
-    sizes = [2 * SECTOR, WORD - PAGE, *(b - a for a in EDGES[3:] for b in EDGES[3:] if b > a)]
-    sizes += [(1 << 32) - SECTOR, (1 << 32) + SECTOR]
-    addresses = [f(place) for place in edge_addresses() for f in (int, kernel_address)]
+    exponents = (3, 6, 9, 12, 31, 32, PHYS_BITS - 1, PHYS_BITS, 39, 55, 56, 57, 63)
+    near_powers = [(1 << n) + step for n in exponents for step in (-1, 0, 1)]
+    small = [0, 1, 2, 3, *near_powers, WORD - 1]
+    # Sizes that reach exactly from one edge to another.
+    distances = [end - first for first, end in combinations(EDGES[3:], 2)]
+    around_4_gib = [(1 << 32) - SECTOR, (1 << 32) + SECTOR]
+    sizes = [2 * SECTOR, *around_4_gib, WORD - PAGE, WORD - SECTOR, *distances]
+    physical = edge_addresses()
+    addresses = [*physical, *map(kernel_address, physical)]
+    # Right addresses, if machine mode ignored the bits above PHYS_BITS.
     aliased = [place | 1 << 40 for place in (FREE, LOG_END)]
     return sorted({n % WORD for n in (*small, *sizes, *addresses, *aliased)})
 
@@ -102,7 +108,7 @@ def boundary_calls(base: Call) -> Iterator[Call]:
 def spares_driver(call: Call) -> bool:
     """Return False for a move from or to the driver's own memory.
 
-    Machine mode would make it.
+    Machine mode would make this move, and the driver would not survive.
     """
     to, size = call.w[0] - kernel_address(0), call.w[2]
     return call.number != DISKS_MOVE or to + size <= START + BSS or to >= FREE
@@ -113,10 +119,11 @@ def list_boundary_calls() -> list[Call]:
     bases = (READ, WRITE, TRACE, RAM_DISKS, APPEND, Call(NO_TIMER), Call(6))
     calls = [call for base in bases for call in boundary_calls(base) if spares_driver(call)]
     calls = [TRACE, RAM_DISKS, LATE, *calls, Call(WORD - 1)]
-    # Times rise, or most jumps would be to the past; and those that are refused come before.
+    # First the jumps that are refused. Then all jumps by rising time, for after a far jump an
+    # earlier time would be in the past.
     jumps = [Call(CLOCK_JUMP, (time, 0, 0, 0)) for time in boundary_values()]
-    far = [jump for jump in jumps if jump.w[0] >= LAST_TICK]
-    return [*calls, *far, *sorted(jumps, key=lambda jump: jump.w[0]), APPEND, READ]
+    refused = [jump for jump in jumps if jump.w[0] >= LAST_TICK]
+    return [*calls, *refused, *sorted(jumps, key=lambda jump: jump.w[0]), APPEND, READ]
 
 
 def list_wrong_regions() -> list[Call]:
@@ -132,10 +139,7 @@ def list_wrong_regions() -> list[Call]:
 
 
 def could_be_right(call: Call) -> bool:
-    """Return True for a region that machine mode may accept.
-
-    There may be no memory in it.
-    """
+    """Return True for a region that machine mode may accept, whether or not memory is there."""
     first, end, log, log_end = call.w
     if call.number == TRACE_BEGIN:  # the log is the whole region
         first, end = first - kernel_address(0), end - kernel_address(0)
@@ -161,14 +165,22 @@ def list_representatives() -> list[Call]:
 
 def list_probes() -> list[Call]:
     """Return loads, stores and jumps at the ends of all regions, and next to them."""
-    places = [START, BOOT_END - 1, CODE, CONSTANTS_END - 1]
+
+    def at_places(deed: int, places: list[int], value: int = 0) -> list[Call]:
+        """Return a load, store or jump for each place. value: the byte that is stored."""
+        return [Call(deed, (kernel_address(at), value, 0, 0)) for at in places]
+
+    memory = [START, BOOT_END - 1, CODE, CONSTANTS_END - 1]
     for first, end in ((RING, RING_END), (DISKS, DISKS_END)):
-        places += [first - 1, first, end - 1, end]
-    stores = [Call(STORE, (kernel_address(at), 0x5A, 0, 0)) for at in places]
-    loads = [Call(LOAD, (kernel_address(at), 0, 0, 0)) for at in [*places, CONSTANTS_END]]
+        memory += [first - 1, first, end - 1, end]
     devices = [CLOCK[0], CLOCK[-2], FW_CFG[0], FW_CFG[8], FW_CFG[-2]]
-    loads += [Call(deed, (kernel_address(at), 0, 0, 0)) for at in devices for deed in (LOAD, STORE)]
-    return [*stores, *loads, *(Call(JUMP, (kernel_address(at), 0, 0, 0)) for at in devices)]
+    return [
+        *at_places(STORE, memory, 0x5A),
+        *at_places(LOAD, [*memory, CONSTANTS_END]),
+        *at_places(LOAD, devices),
+        *at_places(STORE, devices),
+        *at_places(JUMP, devices),
+    ]
 
 
 def list_jumps() -> list[Call]:
@@ -186,12 +198,14 @@ def random_calls(seed: int, n: int) -> list[Call]:
         return pick.randrange(first, end, step)
 
     def random_argument(right: int) -> int:
+        """Return the right argument mostly, else a boundary value, rarely any number."""
         chance = pick.random()
         if chance < 0.85:
             return right
         return pick.choice(pool) if chance < 0.99 else pick.getrandbits(64)
 
     def random_call() -> Call:
+        """Return a call of any number; moves and records of the trace are more frequent."""
         number = pick.choice((*CALLS, DISKS_MOVE, DISKS_MOVE, TRACE_APPEND))
         if number == DISKS_MOVE:
             size = SECTOR * pick.randint(1, 12)

@@ -77,7 +77,7 @@ class Model:
     memory: bytearray
     trace: range = range(0)
     disks: range = range(0)
-    begun: int = 0
+    begun: int = 0  # bit 0: the trace's place is set for good; bit 1: the disks' place
     moves: list[tuple[int, int]] = field(default_factory=list)  # those logged
     most_ticks: int = 400  # that a call takes
 
@@ -98,12 +98,14 @@ class Model:
     def _word(self, name: str) -> int:
         return int.from_bytes(self._get(self.symbols[name], 8), "little")
 
-    def _settle(self, bit: int) -> int:
-        self.begun |= bit
+    def _settle(self, bits: int) -> int:
+        """Set these bits of `begun`; return the call's answer."""
+        self.begun |= bits
         self._set("begun", self.begun)
         return 0
 
     def _whole_pages(self, first: int, end: int) -> bool:
+        """Return True for a region of one or more whole pages that are not protected."""
         return not (first | end) % PAGE and self.free <= first < end < 1 << PHYS_BITS
 
     def trace_begin(self, w: tuple[int, ...]) -> int:
@@ -131,8 +133,8 @@ class Model:
         if not any(w):
             return self._settle(2)
         first, end, log, log_end = w
-        in_it = first <= log <= log_end <= end and not (log | log_end) % MOVE.size
-        if not self._whole_pages(first, end) or not in_it or first < self.trace.stop:
+        log_inside = first <= log <= log_end <= end and not (log | log_end) % MOVE.size
+        if not self._whole_pages(first, end) or not log_inside or first < self.trace.stop:
             return REFUSED
         self.disks = range(first, end)
         self._set("disks_at", first, end)
@@ -145,22 +147,24 @@ class Model:
             at = self.trace.start
             magic, records, written, astray = HEAD.unpack(self._get(at, HEAD.size))
             self._put(at + HEAD.size + written % records * RECORD.size, RECORD.pack(*w))
-            late = {(t * TICK_NS - w[0]) % WORD > ASTRAY_NS for t in (began, ended)}
-            if len(late) > 1:
+            # The record's time is astray if the clock is past it by more than ASTRAY_NS. When the
+            # call read the clock is not known, so both ends of the call must say the same.
+            is_astray = {(t * TICK_NS - w[0]) % WORD > ASTRAY_NS for t in (began, ended)}
+            if len(is_astray) > 1:
                 raise Broken(f"the list has a time at the limit: {w[0]}")
-            self._put(at, HEAD.pack(magic, records, written + 1, astray + late.pop()))
+            self._put(at, HEAD.pack(magic, records, written + 1, astray + is_astray.pop()))
         return 0
 
     def may_move(self, w: tuple[int, ...]) -> bool:
         """Return True if a move with these arguments is allowed."""
         to, disk, size, write = physical_address(w[0]), *w[1:]
-        sectors = size and not (disk | size) % SECTOR and size < 1 << 32
-        if not sectors or write > 1 or not self.disks or to % 8:
+        whole_sectors = size and not (disk | size) % SECTOR and size < 1 << 32
+        if not self.disks or not whole_sectors or to % 8 or write > 1:
             return False
-        on_disk = self._word("move_log_end") <= disk and disk + size <= self.disks.stop
-        free = self.free <= to and to + size <= self.disks.start
-        apart = to + size <= self.trace.start or self.trace.stop <= to
-        return on_disk and free and (apart or not self.trace)
+        behind_log = self._word("move_log_end") <= disk and disk + size <= self.disks.stop
+        below_disks = self.free <= to and to + size <= self.disks.start
+        beside_trace = not self.trace or to + size <= self.trace.start or self.trace.stop <= to
+        return behind_log and below_disks and beside_trace
 
     def move(self, w: tuple[int, ...]) -> int:
         """Make a transfer, and log it while there is room; return the call's answer."""
@@ -199,33 +203,31 @@ class Model:
             raise Broken(f"{call}: the clock went from {made.began} to {made.ended}")
 
     def _answer(self, made: Made) -> set[int]:
+        """Change the model as a call does; return the answers that machine mode may give."""
         call, w = made.call.number, made.call.w
-        match call:
-            case 0:
-                return {self.trace_begin(w)}
-            case 1:
-                return {self.append(w, made.began, made.ended)}
-            case 2:
-                return {0}
-            case 3:
-                near = made.ended + AT_ONCE
-                refused = w[0] >= LAST_TICK and w[0] > made.began
-                return {REFUSED, 0} if refused and w[0] <= near else {REFUSED if refused else 0}
-            case 4:
-                return {self.disks_begin(w)}
-            case 5:
-                return {self.move(w)}
-            case _ if call in DEEDS:
-                return {self._carry_out(call, w)}
-            case _:
-                return {REFUSED}
+        if call == TRACE_BEGIN:
+            return {self.trace_begin(w)}
+        if call == TRACE_APPEND:
+            return {self.append(w, made.began, made.ended)}
+        if call == NO_TIMER:
+            return {0}
+        if call == CLOCK_JUMP:
+            too_far = w[0] >= LAST_TICK and w[0] > made.began
+            may_be_made = w[0] <= made.ended + AT_ONCE
+            return {REFUSED, 0} if too_far and may_be_made else {REFUSED if too_far else 0}
+        if call == DISKS_BEGIN:
+            return {self.disks_begin(w)}
+        if call == DISKS_MOVE:
+            return {self.move(w)}
+        return {self._carry_out(call, w) if call in DEEDS else REFUSED}
 
     def _carry_out(self, deed: int, w: tuple[int, ...]) -> int:
+        """Model a load, store, jump or another of DEEDS; return its fault's number, or 0."""
         at = physical_address(w[0])
         if deed == WALK:
             return 0
         if deed == OTHER_HART:
-            self._settle(3)
+            self._settle(1 | 2)
         if not self.may_access(deed, at):
             return FAULTS[deed]
         if deed in (STORE, OTHER_HART) and at >= START:
