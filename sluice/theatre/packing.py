@@ -75,6 +75,23 @@ def deltas_by_kind(instants: list[int], kinds: list[int]) -> dict[int, list[int]
     return out
 
 
+def instant_kinds(index: dict[int, int], requests: list[list[int]], cache: Columns) -> list[int]:
+    """Return the kind of each instant: bits for what happens to requests at that time, plus
+    OF_CACHE times the new state of a place in the cache plus 1, if a place changes.
+
+    index: of each time among the instants. requests: the times at which requests are queued,
+    issued and completed, a bit for each of these lists.
+    """
+    kinds = [0] * len(index)
+    for bit, times in enumerate(requests):
+        for t in times:
+            kinds[index[t]] |= 1 << bit
+    for t, state in zip(cache["time"], cache["state"], strict=True):
+        of_requests = kinds[index[t]] % OF_CACHE
+        kinds[index[t]] = of_requests + OF_CACHE * (state + 1)
+    return kinds
+
+
 def column_groups(scene: Scene) -> dict[str, Columns]:
     """Return the groups of columns of a run, by name."""
     return {
@@ -92,41 +109,54 @@ def compress_commands(
     """Return the columns of commands as differences from a guess. issued, completed: the times of
     each request."""
     r, c, turn = scene["requests"], scene["commands"], scene["platter"]["rotation_ns"]
-    first: dict[int, int] = {}  # of a command's requests
-    done: dict[int, int] = {}  # when the first of them was completed
+    first: dict[int, int] = {}  # by command: the index of its first request
+    done: dict[int, int] = {}  # by command: when the first of its requests was completed
     for i, command in enumerate(r["command"]):
         first.setdefault(command, i)
         done[command] = min(done.get(command, completed[i]), completed[i])
     out: dict[str, list[int]] = {n: [] for n in ("begin", "from", "to", "seek", "rotation", "done")}
+    # What earlier commands showed, from which the next one is guessed. Times are in ns.
     cylinders: dict[int, int] = {}  # by sector
-    angles: dict[int, int] = {}  # by sector
-    seeks: dict[int, int] = {}  # by cylinders crossed, and direction
-    arm = ready = 0
+    angles: dict[int, int] = {}  # by sector: when it passes the head, modulo a rotation
+    seeks: dict[int, int] = {}  # by 2 x cylinders crossed, plus 1 for a write
+    arm = 0  # its cylinder
+    ready = 0  # when the drive is free for the next command
     for k, begin in enumerate(c["begin"]):
-        i = first.get(k, -1)
+        i = first.get(k, -1)  # -1: the command has no request
         sector, write = (r["sector"][i], r["write"][i]) if i >= 0 else (-1, 1)
+
+        # Guess: it begins when its request is issued and the drive is free.
         out["begin"].append(begin - (max(issued[i], ready) if i >= 0 else ready))
         ready = done.get(k, begin)
+
+        # Guess: it starts at the arm, ends on the sector's cylinder, and seeks as long as before.
         start, end = c["from"][k], c["to"][k]
         out["from"].append(start - arm)
         out["to"].append(end - cylinders.get(sector, start))
         arm = cylinders[sector] = end
-        way = abs(end - start) * 2 + write
-        out["seek"].append(c["seek"][k] - seeks.get(way, 0))
-        seeks[way] = c["seek"][k]
+        seek_key = abs(end - start) * 2 + write
+        out["seek"].append(c["seek"][k] - seeks.get(seek_key, 0))
+        seeks[seek_key] = c["seek"][k]
+
+        # Guess: it waits for the sector's angle or, if that is unknown, for as long as its other
+        # parts leave. Kind 0 stands for a command whose parts are unknown.
         before = c["command"][k] + c["busy"][k] + c["seek"][k]
-        there = scene["start_ns"] + begin + before
+        arrived = scene["start_ns"] + begin + before
         rotation, transfer = c["rotation"][k], c["transfer"][k]
         guess = 0
         if c["kind"][k]:
             guess = ready - begin - before - transfer
             if sector in angles:
-                guess = (angles[sector] - there) % turn
+                guess = (angles[sector] - arrived) % turn
             if turn:
-                angles[sector] = (there + rotation) % turn
+                angles[sector] = (arrived + rotation) % turn
         out["rotation"].append(rotation - guess)
+
+        # Guess: it is done when its parts are over.
         parts = before + rotation + transfer
         out["done"].append(c["done"][k] - (parts if c["kind"][k] else ready - begin))
+
+    # Guess: the drive is free when the command's request is completed, or the next one begins.
     ends = [done.get(k, begin) for k, begin in enumerate(c["begin"])]
     nexts = [*c["begin"], ends[-1]][1:] if ends else []
     out["free"] = [
@@ -137,37 +167,34 @@ def compress_commands(
 
 
 def compress_scene(scene: Scene) -> dict[str, list[int]]:
-    """Return the columns of the page, by group and name."""
+    """Return the columns of the page, by group and name. In place of times, most have indices of
+    instants."""
     r = scene["requests"]
     groups = column_groups(scene)
     issued = delta_decode(r["queued"], r["issued"])
     completed = delta_decode(r["queued"], r["completed"])
     times = [r["queued"], issued, completed, *(groups[group]["time"] for group in TIMES)]
     instants = sorted({t for column in times for t in column})
-    place = {t: i for i, t in enumerate(instants)}
-    queued = [place[t] for t in r["queued"]]
-    order = sorted(range(len(queued)), key=r["command"].__getitem__)
-    begun = [place[issued[i]] for i in order]
-    kinds = [0] * len(instants)
-    for number, column in enumerate(times[:3]):
-        for t in column:
-            kinds[place[t]] |= 1 << number
-    for t, state in zip(scene["cache"]["time"], scene["cache"]["state"], strict=True):
-        kinds[place[t]] = kinds[place[t]] % OF_CACHE + OF_CACHE * (state + 1)
+    index = {t: i for i, t in enumerate(instants)}
+    kinds = instant_kinds(index, times[:3], scene["cache"])
+    queued = [index[t] for t in r["queued"]]
+    in_order_of_commands = sorted(range(len(queued)), key=r["command"].__getitem__)
+    begun = [index[issued[i]] for i in in_order_of_commands]
+    ended = [index[completed[i]] for i in in_order_of_commands]
     found = deltas_by_kind(instants, kinds)
     out = {f"instants.{kind}": column for kind, column in sorted(found.items())} | {
         "requests.queued": queued,
         "requests.issued": begun,
-        "requests.completed": [place[completed[i]] - n for i, n in zip(order, begun, strict=True)],
+        "requests.completed": [end - begin for begin, end in zip(begun, ended, strict=True)],
         "requests.number": list(predict_numbers(r["write"], r["number"])),
         "requests.event": [n - at for n, at in zip(r["event"], queued, strict=True)],
         "cache.before": list(previous_changes(scene["cache"]["place"], scene["cache"]["state"])),
     }
-    out |= {f"{group}.time": [place[t] for t in groups[group]["time"]] for group in TIMES}
+    out |= {f"{group}.time": [index[t] for t in groups[group]["time"]] for group in TIMES}
     for group, names in AS_THEY_ARE.items():
         out |= {f"{group}.{name}": groups[group][name] for name in names}
-    mine = compress_commands(scene, issued, completed)
-    return out | {f"commands.{name}": column for name, column in mine.items()}
+    commands = compress_commands(scene, issued, completed)
+    return out | {f"commands.{name}": column for name, column in commands.items()}
 
 
 def pack_run(scene: Scene) -> dict[str, object]:

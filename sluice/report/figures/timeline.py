@@ -43,9 +43,9 @@ class Tables:
     """The tables that the panels draw: columns of whole numbers, because these take few bytes in a
     page. What is drawn follows from the numbers, by the expressions of `fields`.
 
-    names: the columns of each table. A bucket is its index among the buckets of response times that
-    any run has. A place is its distance from the lowest place of any run, in the largest unit that
-    divides all distances, plus 1; 0 stands for none.
+    names: the columns of each table. A row has the index of its arm in `a`. A bucket is its index
+    among the buckets of response times that any run has. A place is its distance from the lowest
+    place of any run, in the largest unit that divides all distances, plus 1; 0 stands for none.
     """
 
     names: ClassVar = {
@@ -63,8 +63,9 @@ class Tables:
             if sector is not None
         }
         self.lowest = min(sectors, default=0)
-        self.unit = math.gcd(*(sector - self.lowest for sector in sectors)) or 1
-        self.lows_us = sorted({low_us for d in disks for _, low_us, _ in d["read_heat"]})
+        self.unit = math.gcd(*(sector - self.lowest for sector in sectors)) or 1  # in sectors
+        # The buckets, each by its shortest response.
+        self.lows_us = sorted({low_us for d in disks for _bin, low_us, _reads in d["read_heat"]})
         self.buckets = {low_us: i for i, low_us in enumerate(self.lows_us)}
         self.shown = ["bins"] if study.is_write_only else ["bins", "heat"]
 
@@ -100,22 +101,25 @@ class Tables:
         ]
 
     def bin_rows(self, result: RunResult) -> Iterator[tuple[int, ...]]:
-        """Yield the rows of one run's bins, without the arm."""
+        """Yield the rows of one run for the table "bins", each without its arm."""
         series, disk = result["series"], disk_series(result)
+        width_ms = series["bin_ms"]
         for i in range(series["from_bin"], series["bins"]):
-            places = [
-                0 if sector is None else (sector - self.lowest) // self.unit + 1
-                for sector in (disk["read_sector"][i], disk["write_sector"][i])
-            ]
             counts = disk["writes"][i], disk["reads"][i], disk["queue_max"][i]
-            yield (i * series["bin_ms"], series["bin_ms"], *counts, *places)
+            read_at = self.place_number(disk["read_sector"][i])
+            write_at = self.place_number(disk["write_sector"][i])
+            yield (i * width_ms, width_ms, *counts, read_at, write_at)
+
+    def place_number(self, sector: int | None) -> int:
+        """Return the number that stands for a place in the tables; 0 for None."""
+        return 0 if sector is None else (sector - self.lowest) // self.unit + 1
 
     def heat_rows(self, result: RunResult) -> Iterator[tuple[int, ...]]:
-        """Yield the rows of one run's cells, without the arm."""
+        """Yield the rows of one run for the table "heat", each without its arm."""
         series = result["series"]
-        for i, low_us, n in disk_series(result)["read_heat"]:
+        for i, low_us, reads in disk_series(result)["read_heat"]:
             if i >= series["from_bin"]:
-                yield i * series["bin_ms"], series["bin_ms"], self.buckets[low_us], n
+                yield i * series["bin_ms"], series["bin_ms"], self.buckets[low_us], reads
 
     def csv(self, table: str, point: Variables) -> str:
         """Return a table at a point as CSV, with its head."""
@@ -145,22 +149,27 @@ def packed_tables(study: Study) -> dict[str, list[dict[str, str]]]:
 
 
 def scale_domains(study: Study) -> dict[str, list[float]]:
-    """Return the ends of the scales, which are the same for all runs."""
-    runs = [(result["series"], disk_series(result)) for result in study.results]
-    ends_ms = [series["bins"] * series["bin_ms"] for series, _ in runs]
-    writes_per_s = [max(disk["writes"]) * 1000 / series["bin_ms"] for series, disk in runs]
-    longest_queues = [max(disk["queue_max"]) for _, disk in runs]
-    heat = [cell for _, disk in runs for cell in disk["read_heat"]]
-    lows_us = [low for _, low, _ in heat] or [1000]
-    counts = [reads for *_, reads in heat]
-    sectors = [s or 0 for _, disk in runs for s in (*disk["read_sector"], *disk["write_sector"])]
+    """Return the two ends of each scale, which is the same for all runs: time in s, writes per
+    second, queue in requests, low (response times) in ms, place in MiB, reads of a cell."""
+    ends_ms, writes_per_s, queues, places = [0], [0.0], [0], []
+    lows_us, reads_of_cells = [], [2]  # of the cells (bin, shortest response, reads)
+    for result in study.results:
+        series, disk = result["series"], disk_series(result)
+        ends_ms.append(series["bins"] * series["bin_ms"])
+        writes_per_s.append(max(disk["writes"]) * 1000 / series["bin_ms"])
+        queues.append(max(disk["queue_max"]))
+        lows_us += [low_us for _bin, low_us, _reads in disk["read_heat"]]
+        reads_of_cells += [reads for _bin, _low_us, reads in disk["read_heat"]]
+        places += [sector or 0 for sector in (*disk["read_sector"], *disk["write_sector"])]
+    lows_us = lows_us or [1000]
+    shortest_ms, longest_ms = max(min(lows_us), 1) / 1000, bucket_high(max(lows_us)) / 1000
     return {
         "time": [0, max(ends_ms) / 1000],
         "writes": [0, max(writes_per_s) or 1],
-        "queue": [0, max(longest_queues) or 1],
-        "low": widen_domain(max(min(lows_us), 1) / 1000, bucket_high(max(lows_us)) / 1000),
-        "place": [min(sectors) * SECTOR / MIB, max(sectors) * SECTOR / MIB],
-        "reads": [1, max([2, *counts])],
+        "queue": [0, max(queues) or 1],
+        "low": widen_domain(shortest_ms, longest_ms),
+        "place": [min(places) * SECTOR / MIB, max(places) * SECTOR / MIB],
+        "reads": [1, max(reads_of_cells)],
     }
 
 
