@@ -107,15 +107,19 @@ def dirtying_rate(update: Update, writes_per_s: float, blocks: float) -> float:
 
 
 def read_ms(p: dict[str, float], written: float, burst_s: float, order: str) -> float:
-    """Return the mean response of a read while this many blocks are written per second, by the
-    formula at the head for PURP, for WT and IPU, or for PU. Raises ValueError for an overloaded
-    disk."""
+    """Return the mean response of a read. Raises ValueError for an overloaded disk.
+
+    written: blocks written to the disk per second; burst_s: the time between two bursts of these
+    writes, or 0. order: of requests. It chooses the formula at the head: "reads first" that of
+    PURP; "oldest first" that of PU for bursts, and else that of WT and IPU.
+    """
     s_ms = p["service_ms"]
     rho_r, e = p["reads_per_s"] * s_ms / 1000, written * s_ms / 1000
-    busy = rho_r + e  # the share of time
+    busy = rho_r + e  # the share of the time in which the disk serves a request
     if busy >= 1:
         raise ValueError(f"the disk is overloaded: it would be busy {busy:.0%} of the time")
-    rest_ms = busy * s_ms * (1 + p["service_cv"] ** 2) / 2  # of the request in service
+    # What a read waits for on average: the rest of the request in service, and bursts before it.
+    rest_ms = busy * s_ms * (1 + p["service_cv"] ** 2) / 2
     if order == "reads first":
         return s_ms + rest_ms / (1 - rho_r)
     if not burst_s:

@@ -46,26 +46,29 @@ def mean_wait(u: float, k: int, n: int, tracks: list[tuple[float, float, float]]
     u: when a place of the current track begins; tracks: of each track the skew, the time until the
     head is there, and the share of free places.
     """
-    met = [
+    # The places as they pass: when, and the probability that each is free.
+    passing = [
         (time, free) for skew, there, free in tracks for time in start_times(u + skew, there, k, n)
     ]
-    mean, left = 0.0, 1.0  # left: the probability that none was free so far
-    for time, free in sorted(met):
-        mean += time * left * free
-        left *= 1 - free
-    return mean / (1 - left)
+    mean, none_so_far = 0.0, 1.0  # none_so_far: the probability that no earlier place was free
+    for time, free in sorted(passing):
+        mean += time * none_so_far * free
+        none_so_far *= 1 - free
+    return mean / (1 - none_so_far)
 
 
 def mean_locating_sectors(free: float, k: int, row: DriveRow) -> float:
-    """Return the mean time to the first free place over all instants, in sectors. The drive has one
-    zone."""
+    """Return the mean time to the first free place over all instants, in sectors. free: the share
+    p of the places. The drive has one zone."""
     (zone,) = row.zones
-    here, switch = (ns * zone.sectors / row.rotation_ns for ns in (row.bus_ns, row.head_switch_ns))
-    own = (0.0, here, free * (1 - k / zone.sectors))
+    n = zone.sectors
+    bus, switch = (ns * n / row.rotation_ns for ns in (row.bus_ns, row.head_switch_ns))
+    # Of each track: its skew, when the head can use it, and the share of free places on it.
+    own_track = (0.0, bus, free * (1 - k / n))
     others = ((float(j * zone.track_skew % k), switch, free) for j in range(1, row.heads))
-    tracks = [own, *others]
-    instants = [(i + 0.5) * k / STEPS for i in range(STEPS)]
-    return sum(mean_wait(u, k, zone.sectors, tracks) for u in instants) / STEPS
+    tracks = [own_track, *others]
+    instants = [(i + 0.5) * k / STEPS for i in range(STEPS)]  # u, evenly between 0 and k
+    return sum(mean_wait(u, k, n, tracks) for u in instants) / STEPS
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:

@@ -145,6 +145,15 @@ def file_of_load(system: System, p: dict[str, float]) -> File:
 # ---- one file ----
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """A command that the drive has not begun: when it was queued, and its number in the file."""
+
+    queued_ns: float
+    number: int
+    command: Command
+
+
 @dataclass
 class Queue:
     """The queued commands of one file. Places that are not neighbours are in nearby groups."""
@@ -152,36 +161,37 @@ class Queue:
     m: Machine
     drive: Drive
     in_order: bool  # True: FCFS; False: C-LOOK
-    waiting: list[tuple[float, int, Command]] = field(default_factory=list)  # when queued
+    waiting: list["Waiting"] = field(default_factory=list)  # the first queued first
     free_ns: float = 0  # when the drive can begin its next command
-    head: int = 0
-    done_ns: dict[int, float] = field(default_factory=dict)
+    head: int = 0  # the block behind the last command's
+    done_ns: dict[int, float] = field(default_factory=dict)  # by a command's number
 
     def put(self, now_ns: float, number: int, commands: list[Command]) -> None:
         """Queue commands at the time now_ns. number: that of the first command."""
         self.serve_until(now_ns)
-        self.waiting += [(now_ns, number + i, command) for i, command in enumerate(commands)]
+        self.waiting += [Waiting(now_ns, number + i, c) for i, c in enumerate(commands)]
 
     def serve_until(self, limit_ns: float) -> None:
         """Serve all commands that the drive begins before limit_ns."""
-        while self.waiting and max(self.free_ns, self.waiting[0][0]) < limit_ns:
+        while self.waiting and max(self.free_ns, self.waiting[0].queued_ns) < limit_ns:
             self.serve_next()
 
     def serve_next(self) -> None:
         """Serve the command that the scheduler chooses next."""
-        start_ns = max(self.free_ns, self.waiting[0][0])
-        here = [w for w in self.waiting if w[0] <= start_ns]
-        if not self.in_order:
-            here.sort(key=lambda w: (w[2].place < self.head, w[2].place))
-        self.waiting.remove(here[0])
-        _, number, command = here[0]
+        start_ns = max(self.free_ns, self.waiting[0].queued_ns)
+        queued = [w for w in self.waiting if w.queued_ns <= start_ns]
+        if not self.in_order:  # C-LOOK: the next place outwards or, past the last, the first place
+            queued.sort(key=lambda w: (w.command.place < self.head, w.command.place))
+        chosen = queued[0]
+        self.waiting.remove(chosen)
+        command = chosen.command
         arrival_ns = start_ns + self.m.way
         served = self.drive.serve(0, command, arrival_ns - self.free_ns)
-        leaps = abs(command.place - self.head) > FAR / 2
-        moving_ns = served.moved * ((self.m.leap if leaps else self.m.jump) + self.m.turn)
+        is_leap = abs(command.place - self.head) > FAR / 2
+        moving_ns = served.moved * ((self.m.leap if is_leap else self.m.jump) + self.m.turn)
         self.free_ns = arrival_ns + served.ns + moving_ns
         self.head = command.place + command.blocks
-        self.done_ns[number] = self.free_ns + self.m.command(command.blocks)
+        self.done_ns[chosen.number] = self.free_ns + self.m.command(command.blocks)
 
     def wait(self, number: int) -> float:
         """Return the time in ns when a command is done. Commands before it are served first."""
@@ -275,14 +285,16 @@ def visit_rounds(together: Rounds, m: Machine, n: int) -> list[Visit]:
 
 
 def stay_probabilities(moved: list[float], n: int) -> list[float]:
-    """Return, for each round, the probability that the arm has stayed at the file since it moved
-    there, as the mean over the n files in their order."""
+    """Return, for each round, the probability that the arm is still at a file when its visit
+    begins, as the mean over the n files. moved: the probability of a move in each round."""
     mean = [0.0] * len(moved)
     for file in range(n):
-        stayed, before = 0.0, 0.0
+        stayed = 0.0  # the probability so far
+        before = 0.0  # the probability that this file's command moved the arm in the last round
         for k, now in enumerate(moved):
-            others = (1 - before) ** (n - 1 - file) * (1 - now) ** file
-            stayed = (before + (1 - before) * stayed) * others
+            # Since then the files after this one were visited, and in this round those before it.
+            no_other_moved = (1 - before) ** (n - 1 - file) * (1 - now) ** file
+            stayed = (before + (1 - before) * stayed) * no_other_moved
             mean[k] += stayed / n
             before = now
     return mean

@@ -24,6 +24,8 @@ Source: E. Shriver, C. Small, K. Smith, "Why does file system prefetching work?"
 section 4.
 """
 
+from dataclasses import dataclass
+
 from sluice.theory import Parameter, System
 from sluice.theory.parts.drive_row import SECTOR_BYTES, DriveRow, read_drive_row
 from sluice.theory.parts.mean_drive import build_tracks, mean_near_seek_ns, mean_seeks_ns
@@ -71,13 +73,12 @@ def request_sizes_kb(system: System, p: dict[str, float]) -> list[float]:
 def media_ns_kb(row: DriveRow) -> float:
     """Return the platters' time for a KiB, the mean over the zones, with the skews: 1 / DiskTR."""
     sectors = [z.cylinders * z.sectors for z in row.zones]
-    slots = [
-        (tracks.slot_ns * (1 + tracks.skew / z.sectors))
-        for z in row.zones
-        for tracks in (build_tracks(row, z),)
-    ]
-    mean = sum(n * ns for n, ns in zip(sectors, slots, strict=True)) / sum(sectors)
-    return mean * KIB / SECTOR_BYTES
+    sector_ns = []  # of each zone, with the part of the skew that falls to a sector
+    for z in row.zones:
+        tracks = build_tracks(row, z)
+        sector_ns.append(tracks.slot_ns * (1 + tracks.skew / z.sectors))
+    mean_ns = sum(n * ns for n, ns in zip(sectors, sector_ns, strict=True)) / sum(sectors)
+    return mean_ns * KIB / SECTOR_BYTES
 
 
 def mean_seek_ns(drive: str, n: int, near_ns: float) -> float:
@@ -86,10 +87,22 @@ def mean_seek_ns(drive: str, n: int, near_ns: float) -> float:
     return near_ns if n == 1 else ((n - 1) * onward + back) / n
 
 
-def cluster_requests_ns(sizes_kb: list[float], n_random: int, at: dict[str, float]) -> float:
+@dataclass(frozen=True)
+class RequestTimes:
+    """The parts of DRT, equations (2) and (3): a random and a cached request each take a fixed
+    time, and a time for each KiB."""
+
+    random_ns: float
+    cached_ns: float
+    random_ns_kb: float
+    cached_ns_kb: float
+
+
+def cluster_requests_ns(sizes_kb: list[float], n_random: int, times: RequestTimes) -> float:
     """Return the sum of DRT over a cluster's requests, the first n_random of which are random."""
-    random = sum(at["random"] + size * at["slow_kb"] for size in sizes_kb[:n_random])
-    return random + sum(at["cached"] + size * at["bus_kb"] for size in sizes_kb[n_random:])
+    random_kb, cached_kb = sizes_kb[:n_random], sizes_kb[n_random:]
+    random_ns = sum(times.random_ns + size * times.random_ns_kb for size in random_kb)
+    return random_ns + sum(times.cached_ns + size * times.cached_ns_kb for size in cached_kb)
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
@@ -102,22 +115,29 @@ def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:
         return {}
     p, row = parameters, read_drive_row(system.drive)
     n, sizes_kb = int(p["files"]), request_sizes_kb(system, p)
-    way_ns, turn_ns, bus_kb = p["command_us"] * 1e3, row.rotation_ns / 2, KIB * 1e6 / p["bus_kb_s"]
+
+    # The times of the disk's requests.
+    way_ns, half_turn_ns = p["command_us"] * 1e3, row.rotation_ns / 2
+    bus_ns_kb = KIB * 1e6 / p["bus_kb_s"]
     seek_ns = mean_seek_ns(system.drive, n, mean_near_seek_ns(row, p["group_mb"]))
-    at = {
-        "random": way_ns + row.read_miss_ns + seek_ns + turn_ns,
-        "cached": way_ns + row.read_hit_ns,
-        "slow_kb": max(bus_kb, media_ns_kb(row)),
-        "bus_kb": bus_kb,
-    }
+    times = RequestTimes(
+        random_ns=way_ns + row.read_miss_ns + seek_ns + half_turn_ns,
+        cached_ns=way_ns + row.read_hit_ns,
+        random_ns_kb=max(bus_ns_kb, media_ns_kb(row)),
+        cached_ns_kb=bus_ns_kb,
+    )
     n_random = int(p["random"]) or (1 if n <= p["segments"] else len(sizes_kb))
+
+    # The clusters of a file, and what the program adds to each: FSOverhead.
     held_kb = min(p["cluster_kb"], p["file_kb"])
     overhead_ns = (held_kb / p["request_kb"] * p["call_us"] + held_kb * p["copy_us"]) * 1e3
-    indirect = p["file_kb"] / p["block_kb"] > DIRECT_BLOCKS
-    extra = indirect and p["cluster_kb"] / p["block_kb"] != DIRECT_BLOCKS
-    clusters = p["file_kb"] / held_kb + extra
-    total = n * clusters * (overhead_ns + cluster_requests_ns(sizes_kb, n_random, at))
-    if indirect:
+    has_indirect = p["file_kb"] / p["block_kb"] > DIRECT_BLOCKS
+    one_more = has_indirect and p["cluster_kb"] / p["block_kb"] != DIRECT_BLOCKS
+    clusters = p["file_kb"] / held_kb + one_more
+
+    total_ns = n * clusters * (overhead_ns + cluster_requests_ns(sizes_kb, n_random, times))
+    if has_indirect:  # its block is a random request, with a seek between two random places
         pair_ns = mean_seeks_ns(system.drive, 2)[2]
-        total += at["random"] - seek_ns + pair_ns + p["block_kb"] * at["slow_kb"]
-    return {"total_ms": total / 1e6, "request_ms": total / 1e6 * p["request_kb"] / p["file_kb"]}
+        total_ns += times.random_ns - seek_ns + pair_ns + p["block_kb"] * times.random_ns_kb
+    total_ms = total_ns / 1e6
+    return {"total_ms": total_ms, "request_ms": total_ms * p["request_kb"] / p["file_kb"]}
