@@ -107,18 +107,22 @@ class Findings:
         return self.history.window(node, cut.returned, cut.under_way)
 
     def _lost(self, tree: FoundTree, cut: Cut, last: int) -> set[str]:
-        """Return "synced" if a file that is durable is not there, or damaged, under all names that
-        it ever had."""
-        for node in {node for kind, node in self.history.names[last].at.values() if kind == "f"}:
-            if self._is_durable(node, cut, last):
-                names = (moment.at.items() for moment in self.history.names[: last + 1])
-                paths = {path for at in names for path, one in at if one == ("f", node)}
-                if not any(self._is_kept(tree, path, self._window(node, cut)) for path in paths):
-                    return {"synced"}
+        """Return "synced" if a durable file is under none of the names that it had up to now, or is
+        damaged under each of them."""
+        moments = self.history.names[: last + 1]
+        files = {node for kind, node in moments[last].at.values() if kind == "f"}
+        for node in files:
+            if not self._is_durable(node, cut, last):
+                continue
+            paths = {path for now in moments for path, one in now.at.items() if one == ("f", node)}
+            window = self._window(node, cut)
+            if not any(self._is_kept(tree, path, window) for path in paths):
+                return {"synced"}
         return set()
 
     def _is_kept(self, tree: FoundTree, path: str, window: Sequence[bytes]) -> bool:
-        """Return whether a path leads to a file whose durable part is there."""
+        """Return whether a path leads to a file whose durable part is there: the bytes that all
+        versions of the window have, in whole sectors."""
         kept = min(map(len, window))
         if path not in tree or tree[path].kind != "f" or len(tree[path].data) < kept:
             return False
@@ -147,23 +151,26 @@ class Findings:
 
     def _replaced(self, tree: FoundTree, moment: int) -> set[str]:
         """Return "replaced" if a rename over a file has left neither of the two files whole."""
-        for k in range(1, moment + 1):
-            op, before = self.history.operations[k - 1], self.history.names[k - 1].at
-            new = op.words[1] if op.name == "rename" and self.history.results[k - 1] else ""
-            if before.get(new, ("", 0))[0] != "f" or before[new] == before[op.words[0]]:
+        now = self.history.names[moment].at
+        for k in range(moment):
+            op, before = self.history.operations[k], self.history.names[k].at
+            if op.name != "rename" or not self.history.results[k]:
                 continue
-            node = before[op.words[0]][1]
-            if self.history.names[moment].at.get(new) == ("f", node):
-                data = self.history.files[node].data
-                first = max(i for i, (done, _) in enumerate(data) if done < k)
-                window = [version for _, version in data[first:]]
-                if not is_whole(tree[new].data, window):
+            old, new = op.words[:2]
+            if before.get(new, ("", 0))[0] != "f" or before[new] == before[old]:
+                continue  # it replaced no other file
+            _, node = before[old]
+            if now.get(new) == ("f", node):
+                versions = self.history.files[node].data
+                renamed = max(i for i, (done, _) in enumerate(versions) if done <= k)
+                if not is_whole(tree[new].data, [data for _, data in versions[renamed:]]):
                     return {"replaced"}
         return set()
 
 
 def is_whole(data: bytes, window: Sequence[bytes]) -> bool:
-    """Return whether contents are one of these versions, or a mixture of them of one's size."""
+    """Return whether contents are one of these versions, or have the size of one of them, and each
+    byte from one of them."""
     return len(data) in map(len, window) and not any(strange_pieces(data, window))
 
 
@@ -172,9 +179,13 @@ def strange_pieces(data: bytes, window: Sequence[bytes]) -> Iterator[tuple[int, 
     bytes. A version has nothing behind its end, also no zeros."""
     for at in range(0, len(data), SECTOR):
         piece = data[at : at + SECTOR]
-        may = [version[at : at + len(piece)] for version in window]
-        if piece in may:
+        known = [version[at : at + len(piece)] for version in window]
+        if piece in known:
             continue
-        wrong = bytes(b for i, b in enumerate(piece) if all(m[i : i + 1] != b"%c" % b for m in may))
-        if wrong:
-            yield at, wrong
+        strange = bytes(
+            byte
+            for i, byte in enumerate(piece)
+            if all(byte not in version[i : i + 1] for version in known)
+        )
+        if strange:
+            yield at, strange

@@ -92,9 +92,10 @@ class Platters:
     def __init__(self, base: Base) -> None:
         self.base = base
         self.durable: Sectors = {}
-        self.disk = base.disk  # durable, except for what is newly so
+        self.disk = base.disk  # the durable contents, without the sectors of `newly`
         self.newly: Sectors = {}
-        self.hash = 0
+        self.hash = 0  # of the durable contents
+        # By a write's number: its sectors, each with its number, key and data.
         self.pending: dict[int, list[tuple[int, int, bytes]]] = {}
 
     def write(self, number: int, event: Event) -> None:
@@ -162,20 +163,21 @@ def choose(others: Sequence[int], rng: Random) -> list[tuple[int, ...]]:
 def choose_beside(
     others: Sequence[int], guarded: Container[int], rng: Random
 ) -> list[tuple[int, ...]]:
-    """Return the same, but the guarded ones among them are there all or none: an order rule says
-    that it does not matter (order_rules.py)."""
+    """Return which of these writes may be on the platters, as choose() does, except that guarded
+    writes are there all or none: an order rule says that it does not matter (order_rules.py)."""
     free = [other for other in others if other not in guarded]
-    chosen = choose(free, rng)
-    if len(free) < len(others):
-        rest = [other for other in others if other in guarded]
-        chosen += [tuple(sorted((*some, *rest))) for some in chosen]
-    return chosen
+    without_guarded = choose(free, rng)
+    if len(free) == len(others):
+        return without_guarded
+    rest = [other for other in others if other in guarded]
+    return without_guarded + [tuple(sorted((*some, *rest))) for some in without_guarded]
 
 
 def tears(count: int, rng: Random, grain: int = 1) -> list[tuple[int, ...]]:
-    """Return which sectors of a write of so many may be there, if not all or none: each number of
-    first ones, the last one, and some at random, as a drive may begin anywhere on a track. A write
-    of more than `grain` sectors is torn between groups of so many."""
+    """Return the ways in which a write of `count` sectors may be torn, each as the indices of the
+    sectors that are on the platters: any number of first sectors, the last sector alone, and some
+    at random, because a drive may begin anywhere on a track. In a write of more than `grain`
+    sectors, each `grain` sectors that follow each other are there all or none."""
     if grain > 1 and count > grain:
         groups = [range(at, min(at + grain, count)) for at in range(0, count, grain)]
         ways_of_groups = tears(len(groups), rng)
@@ -185,13 +187,13 @@ def tears(count: int, rng: Random, grain: int = 1) -> list[tuple[int, ...]]:
         ways.add((count - 1,))
     for _ in range(RANDOM_TEARS if count > 2 else 0):
         ways.add(tuple(i for i in range(count) if rng.random() < 0.5))
-    return sorted(way for way in ways if 0 < len(way) < count)
+    return sorted(way for way in ways if 0 < len(way) < count)  # not none, not all
 
 
 def tear_in_halves(count: int, rng: Random) -> list[tuple[int, ...]]:
-    """Return the sectors of a torn write of so many that had begun before the newest one: its first
-    half, its second half, and some at random. There are few ways, because each older write of each
-    cut is torn."""
+    """Return the ways in which an older write than the newest may be torn, as tears() does: its
+    first half, its second half, and some sectors at random. The ways are few, because in each cut
+    each older write is torn."""
     half = (count + 1) // 2
     some = tuple(i for i in range(count) if rng.random() < 0.5)
     ways = {tuple(range(half)), tuple(range(half, count)), some}
@@ -233,10 +235,12 @@ def _ways(
     grain: int,
     guarded: Container[int],
 ) -> Iterator[Way]:
-    """Yield what a cut after this event may leave that no cut before it has left, or that is less
-    than what must be there now: when an operation returns, all ways of the pending writes; at a
-    write, it is there as a whole, with all ways of the others, or torn, with none or all of
-    them."""
+    """Yield what a cut after this event may leave and earlier cuts need not have left.
+
+    When an operation returns, more must be durable than before, so all choices of the pending
+    writes are tried again. At a write, this write is there as a whole, with each choice of the
+    others; or it is torn, with none or all of the others.
+    """
     if event.kind == "returned":
         for chosen in choose_beside(pending, guarded, rng):
             yield chosen, -1, ()

@@ -22,20 +22,23 @@ class EmptyLog:
 
     def __init__(self, disk: bytes) -> None:
         self.fixed: list[tuple[int, bytes]] = []  # what leads to the ring: place, bytes
-        self.kept = [(0, len(disk))]  # what is outside of the ring
+        self.kept = [(0, len(disk))]  # what is outside of the ring: begin, end
         if not struct.unpack_from("<I", disk, COMPATIBLE)[0] & HAS_JOURNAL:
             return
         reader = Reader(disk)
         size = reader.block_bytes
-        data, pointers = reader.all_blocks(reader.inode(JOURNAL_INODE))
-        self.super = data[0] * size
-        at = reader.inode_place(JOURNAL_INODE) + 40
-        places = [(at, 60), *((number * size, size) for number in pointers)]
+        (superblock, *ring), pointers = reader.all_blocks(reader.inode(JOURNAL_INODE))
+        self.super = superblock * size
+        pointers_at = reader.inode_place(JOURNAL_INODE) + 40  # 60 bytes of the inode
+        places = [(pointers_at, 60), *((number * size, size) for number in pointers)]
         self.fixed = [(place, disk[place : place + length]) for place, length in places]
-        ends = [(number * size, (number + 1) * size) for number in sorted(data[1:])]  # of the ring
-        edges = [0, *(edge for block in ends for edge in block), len(disk)]
-        between = zip(edges[::2], edges[1::2], strict=True)
-        self.kept = [(begin, end) for begin, end in between if begin < end]
+        self.kept, begin = [], 0
+        for number in sorted(ring):
+            if begin < number * size:
+                self.kept.append((begin, number * size))
+            begin = (number + 1) * size
+        if begin < len(disk):
+            self.kept.append((begin, len(disk)))
 
     def is_empty(self, disk: bytes) -> bool:
         """Return whether a disk's log is at its place, and empty."""

@@ -207,8 +207,8 @@ def try_lies(laboratory: Laboratory, most: int = CUTS) -> Row:
 @dataclass(frozen=True)
 class Limit:
     """The harm that a rotten bit may do unseen. files: whose reads may give wrong data without an
-    error. unchecked: then not even e2fsck, run before anybody used the disk, need find the
-    damage."""
+    error. unchecked: e2fsck need not find the damage either, even if it is run before anybody uses
+    the disk."""
 
     files: tuple[str, ...] = ()
     unchecked: bool = False
@@ -221,8 +221,9 @@ F_POINTER, F_SILENT = Limit(("/f",)), Limit(("/f",), unchecked=True)
 
 @dataclass(frozen=True)
 class Structure:
-    """A structure, the bytes of the disk that it has, what a bit of it may do unseen, by its byte
-    and its place in the byte, and whether e2fsck must repair the disk then."""
+    """A structure, and its bytes on the disk. limit: returns the harm that a bit may do unseen, by
+    the bit's byte in the structure and its number in the byte. repairable: e2fsck must be able to
+    repair the disk."""
 
     name: str
     at: int
@@ -232,16 +233,19 @@ class Structure:
 
 
 def limit_of_inode(size: int, block_bytes: int) -> Callable[[int, int], Limit]:
-    """Return what the bits of the inode of /f may do, which has so many bytes of data."""
-    blocks = -(-size // block_bytes)
+    """Return what the bits of the inode of /f may do. size: of the file, in bytes."""
+    blocks = -(-size // block_bytes)  # rounded up
     pointers = min(blocks, DIRECT) + (blocks > DIRECT)
-    high = max_file_bytes(block_bytes).bit_length() - 32  # bits of the size's upper half
+    # Of the size's upper half, only the bits that the largest file needs can be set unseen.
+    high_bits = max_file_bytes(block_bytes).bit_length() - 32
 
     def limit(byte: int, bit: int) -> Limit:
         """Return the harm that a flip of this bit may do unseen."""
-        if SIZE_AT <= byte < SIZE_AT + 4 or (byte == SIZE_HIGH_AT and bit < high):
+        in_size = SIZE_AT <= byte < SIZE_AT + 4 or (byte == SIZE_HIGH_AT and bit < high_bits)
+        in_used_pointer = POINTERS_AT <= byte < POINTERS_AT + 4 * pointers
+        if in_size:
             return F_SILENT
-        return F_POINTER if 0 <= byte - POINTERS_AT < 4 * pointers else NOTHING
+        return F_POINTER if in_used_pointer else NOTHING
 
     return limit
 
@@ -253,12 +257,14 @@ def max_file_bytes(block_bytes: int) -> int:
 
 
 def limit_of_bitmap(disk: bytes, at: int, owners: dict[int, str]) -> Callable[[int, int], Limit]:
-    """Return what the bits of a bitmap may do. at: its first byte on the disk. owners: of bits."""
+    """Return what the bits of a bitmap may do. at: its first byte on the disk. owners: by a bit's
+    number, the file whose block or inode it stands for."""
 
     def limit(byte: int, bit: int) -> Limit:
         """Return the harm that a flip of this bit may do unseen."""
         owner = owners.get(8 * byte + bit)
-        return Limit((owner,)) if owner and disk[at + byte] >> bit & 1 else NOTHING
+        is_set = disk[at + byte] >> bit & 1  # the flip says that what is in use is free
+        return Limit((owner,)) if owner and is_set else NOTHING
 
     return limit
 
@@ -268,51 +274,54 @@ def limit_of_entry(data: bytes, name: bytes, path: str) -> Callable[[int, int], 
     inode may damage the file `path`, any other bit nothing."""
     at, found = 0, -1
     while at < len(data):
-        _, length, size = struct.unpack_from("<IHB", data, at)
-        found = at if data[at + 8 : at + 8 + size] == name else found
-        at += length
-    return lambda byte, _bit: Limit((path,)) if 0 <= byte - found < 4 else NOTHING
+        _inode, entry_bytes, name_bytes = struct.unpack_from("<IHB", data, at)
+        if data[at + 8 : at + 8 + name_bytes] == name:
+            found = at  # where the entry has its inode's number, in 4 bytes
+        at += entry_bytes
+    return lambda byte, _bit: Limit((path,)) if found <= byte < found + 4 else NOTHING
 
 
 def data_blocks(reader: Reader, inode: Inode) -> list[int]:
     """Return the numbers of a file's blocks of data; those that are holes are 0."""
-    numbers = list(struct.unpack("<12I", inode.block[:48]))
-    (table,) = struct.unpack_from("<I", inode.block, 48)
+    *numbers, table = struct.unpack(f"<{DIRECT + 1}I", inode.block[: 4 * (DIRECT + 1)])
     if table:
         block = reader.block(table, "the pointers of a file")
         numbers += struct.unpack(f"<{reader.block_bytes // 4}I", block)
-    return numbers[: -(-inode.size // reader.block_bytes)]
+    blocks = -(-inode.size // reader.block_bytes)  # rounded up
+    return numbers[:blocks]
 
 
 def list_structures(disk: bytes) -> Iterator[Structure]:
-    """Yield the structures of a disk of files."""
+    """Yield the structures of a disk of files, of each kind one."""
     reader, tree = Reader(disk), read_tree(disk)
     size = reader.block_bytes
-    f, d = (reader.inode(tree[path].inode) for path in ("/f", "/d"))
-    first, table = (struct.unpack_from("<I", f.block, at)[0] for at in (0, 48))
-    directory = struct.unpack_from("<I", d.block)[0]
-    blocks, inodes, _ = (number * size for number in reader.descriptor(0))
+    yield Structure("superblock", 1024, 104, repairable=False)
+    yield Structure("descriptors", (reader.first_block + 1) * size, 32, repairable=False)
+
     files = {path: reader.inode(tree[path].inode) for path in READS}
-    of_block = {
+    owners_of_blocks = {
         number - reader.first_block: path
         for path, inode in files.items()
         for number in data_blocks(reader, inode)
         if number
     }
-    of_inode = {inode.number - 1: path for path, inode in files.items()}
-    in_table = -(-f.size // size) - DIRECT
-    yield Structure("superblock", 1024, 104, repairable=False)
-    yield Structure("descriptors", (reader.first_block + 1) * size, 32, repairable=False)
-    limit = limit_of_bitmap(disk, blocks, of_block)
-    yield Structure("bitmap of blocks", blocks, reader.blocks // 8, limit)
-    limit = limit_of_bitmap(disk, inodes, of_inode)
-    yield Structure("bitmap of inodes", inodes, reader.inodes // 8, limit)
+    owners_of_inodes = {inode.number - 1: path for path, inode in files.items()}
+    blocks_at, inodes_at, _ = (number * size for number in reader.descriptor(0))
+    limit = limit_of_bitmap(disk, blocks_at, owners_of_blocks)
+    yield Structure("bitmap of blocks", blocks_at, reader.blocks // 8, limit)
+    limit = limit_of_bitmap(disk, inodes_at, owners_of_inodes)
+    yield Structure("bitmap of inodes", inodes_at, reader.inodes // 8, limit)
+
+    f, d = (reader.inode(tree[path].inode) for path in ("/f", "/d"))
+    data, *_, table = struct.unpack_from(f"<{DIRECT + 1}I", f.block)
     yield Structure("inode of /f", reader.inode_place(f.number), 128, limit_of_inode(f.size, size))
-    limit = lambda byte, _bit: F_POINTER if byte < 4 * in_table else NOTHING  # noqa: E731
+    used = -(-f.size // size) - DIRECT  # pointers in the table
+    limit = lambda byte, _bit: F_POINTER if byte < 4 * used else NOTHING  # noqa: E731
     yield Structure("block of pointers of /f", table * size, size, limit)
+    (directory,) = struct.unpack_from("<I", d.block)
     limit = limit_of_entry(reader.block(directory, "/d"), b"g", "/d/g")
     yield Structure("directory /d", directory * size, size, limit)
-    yield Structure("data of /f", first * size, size, lambda _byte, _bit: F_SILENT)
+    yield Structure("data of /f", data * size, size, lambda _byte, _bit: F_SILENT)
 
 
 def list_log_structures(disk: bytes, folder: Path) -> Iterator[Structure]:
@@ -373,18 +382,21 @@ def wrong_reads(start: History, events: Sequence[Event]) -> list[str]:
     """Return the files that a program has read without an error, and got other data than theirs.
     The new file counts if making it gave no error."""
     names = start.names[-1].at
-    right = {
-        path: checksum(start.files[names[path][1]].data[-1][1]) for path in READS if path in names
-    }
+    right: dict[str, int] = {}  # by path: the checksum of the file's contents
+    for path in READS:
+        if path in names:
+            _, node = names[path]
+            _, contents = start.files[node].data[-1]
+            right[path] = checksum(contents)
     returned = {event.mark: event for event in events if event.kind == "returned"}
     if all(i in returned and not returned[i].error for i in MAKES_NEW):
         right[NEW] = checksum(NEW_DATA)
-    wrong = {
-        USE[i].words[0]
-        for i, event in returned.items()
-        if USE[i].name == "read" and not event.error
-        if event.value != right.get(USE[i].words[0], event.value)
-    }
+    wrong = set()
+    for i, event in returned.items():
+        operation = USE[i]
+        path = operation.words[0] if operation.name == "read" else ""
+        if path in right and not event.error and event.value != right[path]:
+            wrong.add(path)
     return sorted(wrong)
 
 

@@ -18,6 +18,12 @@ FIELDS = {"type": 4, "block_bytes": 12, "blocks": 16, "first": 20, "sequence": 2
 FIELDS |= {"error": 32, "incompat": 40, "ro_compat": 44, "users": 64}
 
 
+def begins_with_magic(data: bytes) -> bool:
+    """Return whether a block begins with the log's magic number. In its copy in the log the number
+    is replaced by zeros, and the block's tag says so."""
+    return data[:4] == struct.pack(">I", MAGIC)
+
+
 @dataclass
 class Transaction:
     """One transaction: the blocks to be logged by their homes, and what is odd about it."""
@@ -57,15 +63,18 @@ class Image:
     def _journal_blocks(self) -> list[int]:
         """Return the blocks of the journal's file: its inode has 12 direct pointers, then one that
         leads to a tree of 1, 2 and 3 levels."""
-        first = self.word(SUPER_AT + 20)
-        table = self.word((first + 1) * self.block_bytes + 8)
+        first_block = self.word(SUPER_AT + 20)
+        inode_table = self.word((first_block + 1) * self.block_bytes + 8)
         inode_bytes = struct.unpack_from("<H", self.data, SUPER_AT + 88)[0]
-        at = table * self.block_bytes + (JOURNAL_INO - 1) * inode_bytes
-        n = self.word(at + 4) // self.block_bytes
-        roots = [self.word(at + 40 + 4 * i) for i in range(15)]
+        inode_at = inode_table * self.block_bytes + (JOURNAL_INO - 1) * inode_bytes
+        size = self.word(inode_at + 4)
+        roots = [self.word(inode_at + 40 + 4 * i) for i in range(15)]
         depths = [0] * 12 + [1, 2, 3]
-        found = [b for r, d in zip(roots, depths, strict=True) if r for b in self._pointers(r, d)]
-        return found[:n]
+        blocks: list[int] = []
+        for root, depth in zip(roots, depths, strict=True):
+            if root:
+                blocks += self._pointers(root, depth)
+        return blocks[: size // self.block_bytes]
 
     def put(self, at: int, data: bytes) -> None:
         """Write a block of the log."""
@@ -130,16 +139,18 @@ class Log:
     def _describe(self, t: Transaction, homes: list[int], sequence: int) -> list[int]:
         """Write a descriptor and the copies of blocks that fit into it; return the homes that are
         left."""
-        room = self.image.block_bytes - HEAD.size - (16 if t.with_uuid else 0)
-        now, rest = homes[: room // TAG.size], homes[room // TAG.size :]
+        uuid = bytes(16) if t.with_uuid else b""  # after the first tag
+        fitting = (self.image.block_bytes - HEAD.size - len(uuid)) // TAG.size
+        now, rest = homes[:fitting], homes[fitting:]
         tags = b""
         for i, home in enumerate(now):
-            flags = ESCAPED if t.blocks[home][:4] == struct.pack(">I", MAGIC) else 0
-            flags |= 0 if i == 0 and t.with_uuid else SAME_UUID
+            own_uuid = uuid if i == 0 else b""
+            flags = ESCAPED if begins_with_magic(t.blocks[home]) else 0
+            flags |= 0 if own_uuid else SAME_UUID
             flags |= LAST if home == now[-1] and t.marks_last else 0
-            tags += TAG.pack(home, 0, flags) + (bytes(16) if i == 0 and t.with_uuid else b"")
+            tags += TAG.pack(home, 0, flags) + own_uuid
         self.put(HEAD.pack(MAGIC, DESCRIPTOR, sequence) + tags)
         for home in now:
             data = t.blocks[home]
-            self.put(bytes(4) + data[4:] if data[:4] == struct.pack(">I", MAGIC) else data)
+            self.put(bytes(4) + data[4:] if begins_with_magic(data) else data)
         return rest

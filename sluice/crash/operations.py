@@ -111,9 +111,10 @@ def describe(operations: Sequence[Operation]) -> str:
 
 
 def pattern(at: int, size: int, tag: int) -> bytes:
-    """Return what a write with this tag puts at these bytes of a file: each sector has one letter,
-    which depends on the tag and the sector's number."""
+    """Return the data of a write of `size` bytes at the byte `at` of a file: each sector consists
+    of one letter, which depends on the tag and the sector's number."""
     first, end = at // 512, (at + size + 511) // 512  # sectors
     letters = [ord("a") + (7 * tag + sector) % 26 for sector in range(first, end)]
-    sectors = b"".join(bytes([letter]) * 512 for letter in letters)
-    return sectors[at - first * 512 :][:size]
+    whole_sectors = b"".join(bytes([letter]) * 512 for letter in letters)
+    begin = at - first * 512  # in the first sector
+    return whole_sectors[begin : begin + size]

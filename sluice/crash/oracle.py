@@ -316,20 +316,23 @@ class History:
         promise: Promise,
         settled: int = 0,
     ) -> tuple[list[str], int]:
-        """Compare a tree with what the cut may leave. Returns what is wrong, and how many stale
-        bytes the promise allows. Several moments may have the same names, for other files: a rename
-        over a file that came before, say. The tree is accepted if its files fit at least one of
-        these moments."""
+        """Compare a tree with what the cut may leave. Returns what is wrong, and the number of
+        stale bytes in the tree that the promise allows.
+
+        Several moments may have the same names for different files: before and after a rename over
+        a file, for example. The tree is accepted if its files fit at least one of these moments.
+        """
         moments = self.moments(returned, under_way, promise, settled)
         shown = [moment for moment in reversed(moments) if self.shows_names(found, moment)]
         if not shown:
             return [self._describe_names(found, moments)], 0
+        # Of moments with the same names for the same files, only the last one is compared.
         different = {frozenset(self.names[moment].at.items()): moment for moment in reversed(shown)}
         compared = (
             self._check_files(found, moment, returned, under_way, promise)
             for moment in reversed(different.values())
         )
-        return min(compared, key=lambda said: (len(said[0]), said[1]))
+        return min(compared, key=lambda said: (len(said[0]), said[1]))  # the least wrong
 
     def _check_files(
         self, found: FoundTree, moment: int, returned: int, under_way: bool, promise: Promise
@@ -351,14 +354,14 @@ class History:
         names = self.names[moment].at
         if found.keys() != names.keys():
             return False
-        inode_of: dict[int, int] = {}
+        inode_of: dict[int, int] = {}  # by node: all its names must lead to one inode
         for path, (kind, node) in names.items():
             there = found[path]
             if there.kind != kind or inode_of.setdefault(node, there.inode) != there.inode:
                 return False
             if kind == "l" and there.data != self.texts[node]:
                 return False
-        return len(set(inode_of.values())) == len(inode_of)
+        return len(set(inode_of.values())) == len(inode_of)  # no two nodes share an inode
 
     def _describe_names(self, found: FoundTree, moments: Sequence[int]) -> str:
         """Say how a tree's names differ from those of the moments that it may show."""
@@ -383,15 +386,17 @@ class History:
     def _find_window(self, node: int, returned: int, under_way: bool, replaced: int) -> list[bytes]:
         """Return what window() returns, computed from the operations."""
         versions = self.files[node]
-        settled = [at for done, at in versions.durable if done <= returned]
-        settled += [at for done, at in versions.replacing if done <= replaced]
+        # The indices of versions that were made durable by now; the newest of these counts.
+        settled = [index for done, index in versions.durable if done <= returned]
+        settled += [index for done, index in versions.replacing if done <= replaced]
         durable = max(settled, default=0)
         last = returned + (1 if under_way else 0)
         return [data for done, data in versions.data[durable:] if done <= last] or [b""]
 
 
 def steps_between(sizes: Sequence[int]) -> Iterator[int]:
-    """Yield the sizes, and the whole blocks between two that follow each other."""
+    """Yield the sizes in bytes, and each whole number of blocks between two that follow each
+    other."""
     yield from sizes
     for one, next_ in pairwise(sizes):
         low, high = min(one, next_), max(one, next_)
@@ -399,11 +404,14 @@ def steps_between(sizes: Sequence[int]) -> Iterator[int]:
 
 
 def round_up(sizes: Sequence[int], block_bytes: int) -> Iterator[int]:
-    """Yield the sizes that e2fsck may make of a file that grew through these: the end of its last
-    block. The pointer to the block is in a block of pointers, which may reach the disk before the
-    inode's new size; where both are in the inode, they are one sector. If the last block lies
-    wholly behind the disk's size, pass 1 of e2fsck takes its end for the size (check_blocks in
-    e2fsck/pass1.c of version 1.47; -p does so without a question)."""
+    """Yield the sizes that e2fsck may give to a file that grew through these sizes: the end of its
+    last block.
+
+    The pointer to this block may be in a block of pointers. That block may reach the disk before
+    the inode's new size does. (A pointer in the inode is in one sector with the size.) If the last
+    block lies wholly behind the inode's size, pass 1 of e2fsck takes the block's end for the size
+    (check_blocks in e2fsck/pass1.c of version 1.47; -p does so without a question).
+    """
     for before, size in pairwise(sizes):
         last = (size - 1) // block_bytes
         if size > before and last >= DIRECT and last * block_bytes > min(sizes):

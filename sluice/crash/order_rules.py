@@ -313,6 +313,9 @@ def count_space(
         if event.kind == "write":
             pending.append(number)
         free = [one for one in pending if one not in guarded]
-        torn = sum((1 << events[one].sectors()) - 2 for one in free) << len(free) >> 1
-        total += ((1 << len(free)) + torn) * (2 if len(free) < len(pending) else 1)
+        whole_choices = 1 << len(free)
+        # One write is torn: some of its sectors are there. Each other write is there or not.
+        torn_choices = sum((1 << events[one].sectors()) - 2 for one in free) * whole_choices // 2
+        guarded_choices = 2 if len(free) < len(pending) else 1
+        total += (whole_choices + torn_choices) * guarded_choices
     return total

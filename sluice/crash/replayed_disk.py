@@ -13,7 +13,9 @@ wrong:
 
 import struct
 import subprocess
+from bisect import bisect_right
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 from sluice.crash.disk_events import Event
@@ -64,16 +66,15 @@ def changed_blocks(events: list[Event], size: int) -> dict[int, bytes]:
 
 
 def split_events(events: list[Event], counts: list[int]) -> list[list[Event]]:
-    """Return the writes of each transaction. counts: of how many operations each one consists."""
-    parts: list[list[Event]] = [[] for _ in counts]
-    ends = [sum(counts[: i + 1]) for i in range(len(counts))]
+    """Return the writes of each transaction. counts: the number of operations of each."""
+    writes: list[list[Event]] = [[] for _ in counts]
+    ends = list(accumulate(counts))  # the number of the operation after each transaction
     for event in events:
-        done = event.mark if event.kind == "began" else None
-        if done is not None:
-            now = next(i for i, end in enumerate(ends) if done < end)
-        if event.kind == "write":
-            parts[now].append(event)
-    return parts
+        if event.kind == "began":
+            now = bisect_right(ends, event.mark)  # the transaction of this operation
+        elif event.kind == "write":
+            writes[now].append(event)
+    return writes
 
 
 class LogLaboratory(Laboratory):
@@ -132,14 +133,20 @@ def keep_needing(transaction: Transaction, home: int) -> None:
 def put_magic(
     disk: bytes, history: History, transactions: list[Transaction], block_bytes: int
 ) -> None:
-    """Begin a file's data with the magic number, in the log and in the model."""
+    """Begin the data of /f with the magic number, in the log and in the model.
+
+    The log's second transaction gets the file's first block with it. Later transactions that have
+    this block get the number, too.
+    """
     reader = Reader(disk)
-    home = struct.unpack_from("<I", reader.inode(read_tree(disk)["/f"].inode).block)[0]
+    inode = reader.inode(read_tree(disk)["/f"].inode)
+    (home,) = struct.unpack_from("<I", inode.block)  # the file's first block
     magic = struct.pack(">I", MAGIC)
     _, node = history.names[-1].at["/f"]
     done, data = history.files[node].data[-1]
-    history.files[node].data[-1] = done, magic + data[4:]
-    transactions[1].blocks[home] = (magic + data[4:] + bytes(block_bytes))[:block_bytes]
+    with_magic = magic + data[4:]
+    history.files[node].data[-1] = done, with_magic
+    transactions[1].blocks[home] = with_magic.ljust(block_bytes, b"\0")[:block_bytes]
     for later in transactions[2:]:
         if home in later.blocks:
             later.blocks[home] = magic + later.blocks[home][4:]
