@@ -8,7 +8,7 @@ The parts follow each other without gaps, so their times add up to the response 
 Each part has a place: the client, the wire, the server, or the server's disk.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -103,64 +103,66 @@ class RemoteExplainer:
 
     def _find_carried(self) -> list[Carried]:
         """Return the commands of remote disks, in the order in which processes began them."""
-        first: dict[tuple[int, bool, int, int], list[Request]] = defaultdict(list)
+        commands: dict[tuple[int, bool, int, int], list[Request]] = defaultdict(list)
         for r in self.kept.recording.requests:
-            first[r.disk, r.write, r.issued_ns, r.command].append(r)
-        issued: dict[tuple[int, bool, int], list[Request]] = defaultdict(list)
-        for group in first.values():
-            head = min(group, key=lambda r: r.sector)
-            issued[head.disk, head.write, head.sector].append(head)
+            commands[r.disk, r.write, r.issued_ns, r.command].append(r)
+        # The first request of each command, by its disk, its direction and its first sector.
+        heads: dict[tuple[int, bool, int], list[Request]] = defaultdict(list)
+        for requests in commands.values():
+            head = min(requests, key=lambda r: r.sector)
+            heads[head.disk, head.write, head.sector].append(head)
         found = []
         for e in self.kept.recording.events:
             if e.name != "carried":
                 continue
-            before = [
+            under_way = [
                 r
-                for r in issued[e.disk, e.write, e.block]
+                for r in heads[e.disk, e.write, e.block]
                 if r.issued_ns <= e.time_ns <= r.completed_ns
             ]
-            if before:
-                found.append(Carried(before[-1], e.pid, e.time_ns, before[-1].completed_ns))
+            if under_way:
+                head = under_way[-1]
+                found.append(Carried(head, e.pid, e.time_ns, head.completed_ns))
         return found
 
     def _find_calls(self) -> None:
-        """Find which calls each carried command made."""
-        begun: dict[int, list[Carried]] = defaultdict(list)
+        """Find which calls each carried command made: a call belongs to the command that its
+        process has begun last."""
+        by_process: dict[int, list[Carried]] = defaultdict(list)
         for c in self.carried:
-            begun[c.pid].append(c)
-        begins = {pid: [c.begin_ns for c in cs] for pid, cs in begun.items()}
+            by_process[c.pid].append(c)
         self.owner: dict[int, Carried] = {}  # the command that made a call, by the call's xid
         self.xids: dict[int, list[int]] = defaultdict(list)  # by a command's begin_ns
         for (xid, kind), messages in self.client.messages.items():
-            pid, sent_ns = messages[0].pid, messages[0].sent_ns
-            if kind != CALL or pid not in begun:
+            first_try = messages[0]
+            if kind != CALL or first_try.pid not in by_process:
                 continue
-            at = bisect_left(begins[pid], sent_ns + 1) - 1
-            if at >= 0:
-                self.owner[xid] = begun[pid][at]
-                self.xids[begun[pid][at].begin_ns].append(xid)
+            mine = by_process[first_try.pid]
+            begun = bisect_right(mine, first_try.sent_ns, key=lambda c: c.begin_ns)
+            if begun:
+                command = mine[begun - 1]
+                self.owner[xid] = command
+                self.xids[command.begin_ns].append(xid)
 
     def _find_busy(self) -> None:
-        """Find when each process of the server was at a call, by process: begin, end, xid."""
-        self.busy: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        """Find when each process of the server was at a call, how quickly a call can be taken, and
+        how many processes took none."""
+        self.busy: dict[int, list[tuple[int, int, int]]] = defaultdict(list)  # pid: begin, end, xid
+        waits_ns = []  # from the arrival of a call of one frame until a process takes it
         for xid in self.owner:
             replies = self.server.messages[xid, REPLY]
             for taken in self.server.taken[xid, CALL]:
                 own = [m for m in replies if m.pid == taken.pid and m.sent_ns >= taken.time_ns]
                 ends = [f.put_ns for f in own[0].frames] if own else []
                 self.busy[taken.pid].append((taken.time_ns, max(ends, default=taken.time_ns), xid))
+            pairs = zip(self.client.messages[xid, CALL], self.server.taken[xid, CALL], strict=False)
+            for call, taken in pairs:
+                if call.arrival_ns is not None and len(call.frames) == 1:
+                    waits_ns.append(taken.time_ns - call.arrival_ns)
         for intervals in self.busy.values():
             intervals.sort()
-        times_ns = [
-            taken.time_ns - call.arrival_ns
-            for xid in self.owner
-            for call, taken in zip(
-                self.client.messages[xid, CALL], self.server.taken[xid, CALL], strict=False
-            )
-            if call.arrival_ns is not None and len(call.frames) == 1
-        ]
         # How long it takes to take in a call of one frame, if the processor has nothing else.
-        self.quickest_ns = min((ns for ns in times_ns if ns >= 0), default=0)
+        self.quickest_ns = min((ns for ns in waits_ns if ns >= 0), default=0)
         assert self.kept.server
         names = self.kept.server.recording.names.values()
         never = sum(name == SERVER_NAME for name in names) - OTHERS - len(self.busy)
@@ -187,22 +189,24 @@ class RemoteExplainer:
         """Return a call and its answer, or None if the trace lacks a part of them."""
         calls = self.client.messages[xid, CALL]
         answers = self.client.taken[xid, REPLY]
-        came = sorted(
-            (m for m in calls if m.arrival_ns is not None), key=lambda m: m.arrival_ns or 0
-        )
+        arrived = [m for m in calls if m.arrival_ns is not None]
+        arrived.sort(key=lambda m: m.arrival_ns or 0)
         served = self.server.taken[xid, CALL]
         replies = [m for m in self.server.messages[xid, REPLY] if m.arrival_ns is not None]
-        if not (answers and came and served and replies):
+        if not (answers and arrived and served and replies):
             return None
-        reply = min(replies, key=lambda m: m.arrival_ns or 0)
-        by = [
+        first_reply = min(replies, key=lambda m: m.arrival_ns or 0)
+        # The server takes the tries in the order of their arrival. The one that was answered is the
+        # last that the replying process took before its reply.
+        candidates = [
             (call, taken)
-            for call, taken in zip(came, served, strict=False)
-            if taken.pid == reply.pid and taken.time_ns <= reply.sent_ns
+            for call, taken in zip(arrived, served, strict=False)
+            if taken.pid == first_reply.pid and taken.time_ns <= first_reply.sent_ns
         ]
-        if not by:
+        if not candidates:
             return None
-        return Exchange(calls, *by[-1], reply, answers[0])
+        call, taken = candidates[-1]
+        return Exchange(calls, call, taken, first_reply, answers[0])
 
     # ---- the parts ----
 

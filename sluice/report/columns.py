@@ -22,7 +22,7 @@ UNPACKER = Path(__file__).with_suffix(".js")
 
 
 def fold_sign(n: int) -> int:
-    """Return a whole number as one from 0 on: 0, -1, 1, -2 become 0, 1, 2, 3."""
+    """Return a number from 0 on that stands for a whole number: 0, -1, 1, -2 become 0, 1, 2, 3."""
     return n << 1 if n >= 0 else (-n << 1) - 1
 
 
@@ -49,20 +49,20 @@ def deflate_text(data: bytes) -> str:
 def encode_column(numbers: list[int], differences: bool) -> bytes:
     """Return the bytes of a column before compression. differences: whether the numbers are
     differences."""
-    middle = sorted(numbers)[len(numbers) // 2] if numbers else 0
-    left = [n - middle for n in numbers]
-    unit = math.gcd(*left) or 1
-    head = encode_groups([unit * 2 + differences]) + encode_groups([fold_sign(middle)])
-    return head + encode_groups([fold_sign(n // unit) for n in left])
+    median = sorted(numbers)[len(numbers) // 2] if numbers else 0
+    distances = [n - median for n in numbers]
+    divisor = math.gcd(*distances) or 1
+    head = encode_groups([divisor * 2 + differences]) + encode_groups([fold_sign(median)])
+    return head + encode_groups([fold_sign(n // divisor) for n in distances])
 
 
 def pack_column(column: Iterable[int]) -> str:
     """Return a column as text, in the shorter of the two forms."""
     numbers = list(column)
     steps = [n - before for before, n in zip([0, *numbers], numbers, strict=False)]
-    return min(
-        (deflate_text(encode_column(*way)) for way in ((numbers, False), (steps, True))), key=len
-    )
+    as_numbers = deflate_text(encode_column(numbers, False))
+    as_differences = deflate_text(encode_column(steps, True))
+    return min(as_numbers, as_differences, key=len)
 
 
 def decode_first(data: bytes) -> tuple[int, bytes]:
@@ -76,17 +76,18 @@ def decode_first(data: bytes) -> tuple[int, bytes]:
 def unpack_column(text: str) -> list[int]:
     """Return the numbers of a column from its text."""
     head, data = decode_first(zlib.decompress(base64.b64decode(text)))
-    middle, data = decode_first(data)
-    column = [0] * sum(byte < 128 for byte in data)
-    going, at, shift = list(range(len(column))), 0, 0
-    while going:
-        here, at = data[at : at + len(going)], at + len(going)
-        for i, byte in zip(going, here, strict=True):
-            column[i] |= (byte & 127) << shift
-        going = [i for i, byte in zip(going, here, strict=True) if byte > 127]
+    divisor, are_differences = head >> 1, head & 1
+    median, data = decode_first(data)
+    column = [0] * sum(byte < 128 for byte in data)  # each number has one last group
+    unfinished, at, shift = list(range(len(column))), 0, 0  # the numbers with a group to come
+    while unfinished:
+        groups, at = data[at : at + len(unfinished)], at + len(unfinished)
+        for i, group in zip(unfinished, groups, strict=True):
+            column[i] |= (group & 127) << shift
+        unfinished = [i for i, group in zip(unfinished, groups, strict=True) if group > 127]
         shift += 7
     before = 0
     for i, n in enumerate(column):
-        column[i] = before + (head >> 1) * unfold_sign(n) + unfold_sign(middle)
-        before = column[i] if head & 1 else 0
+        column[i] = before + divisor * unfold_sign(n) + unfold_sign(median)
+        before = column[i] if are_differences else 0
     return column

@@ -56,18 +56,19 @@ def read_sector(data: bytes) -> LogSector | None:
     magic, total, log, seq, slot, piece, *rest = LAYOUT.unpack(data)
     if magic != MAGIC or total != checksum(data):
         return None
-    down = [(rest[3 * i], rest[3 * i + 1], rest[3 * i + 2]) for i in range(POINTERS)]
-    pointers = tuple(pointer for pointer in down if pointer[0])
-    return LogSector(log, seq, slot, piece, tuple(rest[3 * POINTERS :]), pointers)
+    words, entries = rest[: 3 * POINTERS], rest[3 * POINTERS :]
+    triples = zip(words[::3], words[1::3], words[2::3], strict=True)
+    pointers = tuple(pointer for pointer in triples if pointer[0])  # number 0: no pointer
+    return LogSector(log, seq, slot, piece, tuple(entries), pointers)
 
 
 def encode_sector(s: LogSector) -> bytes:
-    """Return the bytes of a sector of the log."""
+    """Return the bytes of a sector of the log, with zeros for missing pointers and entries."""
     down = [word for pointer in s.down for word in pointer]
     down += [0] * (3 * POINTERS - len(down))
     entries = [*s.entries, *[0] * (ENTRIES - len(s.entries))]
-    data = LAYOUT.pack(MAGIC, 0, s.log, s.seq, s.slot, s.piece, *down, *entries)
-    return data[:8] + struct.pack("<Q", checksum(data)) + data[16:]
+    unsigned = LAYOUT.pack(MAGIC, 0, s.log, s.seq, s.slot, s.piece, *down, *entries)
+    return unsigned[:8] + struct.pack("<Q", checksum(unsigned)) + unsigned[16:]
 
 
 def log_capacity(nslots: int, nsummaries: int = 0) -> int:
@@ -148,25 +149,29 @@ def newest_map(image: bytes) -> dict[int, LogSector]:
 
 
 def sector_places(s: LogSector, nmap: int) -> dict[int, int]:
-    """Return the slots of blocks that a sector holds. nmap: how many pieces the map has."""
+    """Return the slots that a sector gives, by block. nmap: the number of the map's pieces.
+
+    A piece of the map has the slot of each of its blocks, or 0. A summary has its first slot, and
+    then for each slot from there on the number of its block plus 1, or 0.
+    """
     if s.piece < nmap:
-        return {s.piece * ENTRIES + i: slot for i, slot in enumerate(s.entries) if slot}
-    return {said - 1: s.entries[0] + i for i, said in enumerate(s.entries[1:]) if said}
+        first_block = s.piece * ENTRIES
+        return {first_block + i: slot for i, slot in enumerate(s.entries) if slot}
+    first_slot, *numbers = s.entries
+    return {number - 1: first_slot + i for i, number in enumerate(numbers) if number}
 
 
 def block_places(image: bytes) -> dict[int, int]:
     """Return the slot of each block that was ever written. Raises DamagedLogError."""
     nblocks, nslots = read_label(image).entries[:2]
-    nmap = -(-nblocks // ENTRIES)
+    nmap = -(-nblocks // ENTRIES)  # rounded up
     youngest = newest_map(image)
     number = {piece: s.seq for piece, s in youngest.items()}
     found: dict[int, int] = {}
     for s in sorted(youngest.values(), key=lambda s: s.seq):
-        found |= {
-            b: at
-            for b, at in sector_places(s, nmap).items()
-            if number.get(b // ENTRIES, 0) <= s.seq
-        }
+        for block, slot in sector_places(s, nmap).items():
+            if number.get(block // ENTRIES, 0) <= s.seq:  # its piece of the map is not younger
+                found[block] = slot
     used = [0, *(s.slot for s in youngest.values()), *found.values()]
     if len(set(used)) != len(used) or max(used) >= nslots or max(found, default=0) >= nblocks:
         raise DamagedLogError("the map of the virtual log contradicts itself")
@@ -204,22 +209,23 @@ class Log:
         """Return the log of a disk's image."""
         first = read_label(image)
         log = cls(first.entries[1], first.log)
-        count = sorted(newest_map(image).values(), key=lambda s: s.seq)
-        for s in count:
+        sectors = sorted(newest_map(image).values(), key=lambda s: s.seq)  # the oldest first
+        for s in sectors:
             log.at[s.piece] = (s.seq, s.slot)
-            log.below[s.piece] = []
         above: dict[int, int] = {}  # by piece: the piece of the youngest sector that leads there
-        for s in count:
-            above |= {piece: s.piece for n, _, piece in s.down if log.at.get(piece, (0,))[0] == n}
-        for s in count:
+        for s in sectors:
+            for seq, _, piece in s.down:
+                if piece in log.at and log.at[piece][0] == seq:  # to its newest sector
+                    above[piece] = s.piece
+        for s in sectors:
             log.below[s.piece] = [piece for _, _, piece in s.down if above.get(piece) == s.piece]
         log.map = block_places(image)
         for piece in {block // ENTRIES for block in log.map}:
             blocks = range(piece * ENTRIES, (piece + 1) * ENTRIES)
             log._rows[piece] = tuple(log.map.get(block, 0) for block in blocks)
         log.free -= {*log.map.values(), *(slot for _, slot in log.at.values())}
-        if count:
-            log.root, log.seq = count[-1].piece, count[-1].seq
+        if sectors:
+            log.root, log.seq = sectors[-1].piece, sectors[-1].seq
         return log
 
     def pointer(self, piece: int) -> Pointer:

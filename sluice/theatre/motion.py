@@ -31,14 +31,14 @@ def count_between(up: list[int], down: list[int], times: list[int]) -> list[int]
 def longest_waits_s(asked: list[tuple[int, int]], times: list[int]) -> list[float]:
     """Return, for each time, how long the longest-waiting read has waited, in s. asked: the times
     when each read was queued and completed, sorted."""
-    found, here, i = [], [], 0
+    waits_s, waiting, begun = [], [], 0  # begun: how many reads are queued by now
     for t in times:
-        while i < len(asked) and asked[i][0] <= t:
-            here.append(asked[i])
-            i += 1
-        here = [read for read in here if read[1] > t]
-        found.append((t - here[0][0]) / 1e9 if here else 0.0)
-    return found
+        while begun < len(asked) and asked[begun][0] <= t:
+            waiting.append(asked[begun])
+            begun += 1
+        waiting = [(queued, completed) for queued, completed in waiting if completed > t]
+        waits_s.append((t - waiting[0][0]) / 1e9 if waiting else 0.0)
+    return waits_s
 
 
 def lane_curves(scene: Scene, times: list[int]) -> list[Sequence[float]]:
@@ -48,18 +48,21 @@ def lane_curves(scene: Scene, times: list[int]) -> list[Sequence[float]]:
     issued = [a + b for a, b in zip(queued, requests["issued"], strict=True)]
     completed = [a + b for a, b in zip(queued, requests["completed"], strict=True)]
     rows = zip(queued, completed, requests["process"], strict=True)
-    asked = sorted((begin, end) for begin, end, process in rows if process)
-    was: dict[int, int] = {}
-    up: list[int] = []
-    down: list[int] = []
+    waited_for = sorted((begin, end) for begin, end, process in rows if process)
+    states: dict[int, int] = {}  # by place in the cache
+    dirtied: list[int] = []  # when a place became dirty
+    cleaned: list[int] = []  # when a dirty place got another state
     for t, place, state in zip(cache["time"], cache["place"], cache["state"], strict=True):
-        if (was.get(place) == DIRTY) != (state == DIRTY):
-            (up if state == DIRTY else down).append(t)
-        was[place] = state
+        was_dirty, is_dirty = states.get(place) == DIRTY, state == DIRTY
+        if is_dirty and not was_dirty:
+            dirtied.append(t)
+        if was_dirty and not is_dirty:
+            cleaned.append(t)
+        states[place] = state
     return [
-        longest_waits_s(asked, times),
+        longest_waits_s(waited_for, times),
         count_between(queued, issued, times),
-        count_between(up, down, times),
+        count_between(dirtied, cleaned, times),
     ]
 
 
@@ -91,12 +94,13 @@ def measured_channel(field: str, top: float) -> dict[str, object]:
 
 
 def frame_spec(
-    scenes: list[Scene], told: list[list[Sequence[float]]], times: list[int], n: int
+    scenes: list[Scene], curves: list[list[Sequence[float]]], times: list[int], n: int
 ) -> Spec:
-    """Return the specification of a frame, which shows the first n times."""
-    tops = [max(max(run[k]) for run in told) or 1 for k in range(len(LANES))]
+    """Return the specification of a frame, which shows the first n times. curves: of each run the
+    values of each lane."""
+    tops = [max(max(run[k]) for run in curves) or 1 for k in range(len(LANES))]
     columns = []
-    for scene, run, colour in zip(scenes, told, LIGHT, strict=False):
+    for scene, run, colour in zip(scenes, curves, LIGHT, strict=False):
         lanes = []
         for k, values in enumerate(run):
             shown = zip(times[:n], values[:n], strict=True)
@@ -109,12 +113,13 @@ def frame_spec(
 
 def build_animation(scenes: list[Scene], tell: Callable[[str], None] = lambda _: None) -> bytes:
     """Return the animation as PNG. tell: called with words about the progress."""
-    length = max(scene["length_ns"] for scene in scenes)
-    times = [length * i // (POINTS - 1) for i in range(POINTS)]
-    told = [lane_curves(scene, times) for scene in scenes]
+    length_ns = max(scene["length_ns"] for scene in scenes)
+    times = [length_ns * i // (POINTS - 1) for i in range(POINTS)]
+    curves = [lane_curves(scene, times) for scene in scenes]
     frames = []
     for i in range(FRAMES):
         tell(f"picture {i + 1} of {FRAMES}")
-        spec = frame_spec(scenes, told, times, 1 + (POINTS - 1) * i // (FRAMES - 1))
+        shown = 1 + (POINTS - 1) * i // (FRAMES - 1)  # from one point to all
+        spec = frame_spec(scenes, curves, times, shown)
         frames.append(vl_convert.vegalite_to_png(spec, scale=1))
     return join_frames(frames, [FRAME_MS] * (FRAMES - 1) + [LAST_MS])

@@ -191,13 +191,15 @@ class Drive:
         self.rested_ns += idle_ns
         segment, goes_on = self.find_segment(file, command.place)
         sectors = command.blocks * self.s.block
-        missing, joins = max(0.0, sectors - segment.ahead), self.reads is segment
-        begin = self.sector(segment.end) + segment.ahead
+        missing = max(0.0, sectors - segment.ahead)  # sectors that are not in the cache
+        joins = self.reads is segment  # the arm is reading ahead into this segment
+        begin = self.sector(segment.end) + segment.ahead  # the first missing sector
         segment.end += command.blocks
         segment.ahead = max(0.0, segment.ahead - sectors)
         if not missing and not joins:
             self.rested_ns += self.s.row.read_hit_ns + sectors * self.s.bus_ns
             return Served(False, self.s.row.read_hit_ns + sectors * self.s.bus_ns)
+        # The platters are read and the bus is used at the same time; the longer of the two counts.
         media_ns = self.tracks.read_ns(begin, missing) if missing else 0
         if joins:
             overhead_ns, across_ns = self.s.row.read_hit_ns, sectors * self.s.bus_ns

@@ -97,13 +97,16 @@ class Bsd44:
     end: int = 0
 
     def ahead(self, end: int, file_blocks: int) -> range:
-        """Return the blocks to read ahead after a read that ends before block `end`."""
+        """Return the blocks to read ahead after a read that ends before block `end`: first one
+        block, then twice as many as the last time, at most `most`. There are none until the read
+        reaches the blocks that were read ahead last."""
         if end <= self.begin:
             return range(0)
         last = self.end - self.begin
-        begin = max(self.end, end)
-        self.begin, self.end = begin, begin + (min(2 * last, self.most) if last else 1)
-        return range(begin, min(self.end, file_blocks))
+        count = min(2 * last, self.most) if last else 1
+        self.begin = max(self.end, end)
+        self.end = self.begin + count
+        return range(self.begin, min(self.end, file_blocks))
 
 
 @dataclass
@@ -120,9 +123,9 @@ class Reader:
 
     def submit(self, places: list[int]) -> Iterator[Step]:
         """Yield commands for those places that are not read yet; neighbours share a command."""
-        most = max(1, self.file.cluster_kb // self.file.block_kb)
+        most = max(1, self.file.cluster_kb // self.file.block_kb)  # blocks of a command
         run: list[int] = []
-        for place in [p for p in places if p not in self.by] + [-1]:
+        for place in [p for p in places if p not in self.by] + [-1]:  # -1 ends the last run
             if run and (place != run[-1] + 1 or len(run) == most):
                 yield Command(run[0], len(run))
                 self.by |= dict.fromkeys(run, self.commands)
@@ -158,34 +161,40 @@ class Reader:
         yield Compute(self.file.work)
 
     def read(self, at_kb: float, end_kb: float) -> Iterator[Step]:
-        """Yield the steps of one read, as the policy sees it."""
+        """Yield the steps of one read, as the policy sees it.
+
+        For each block: start further blocks of the read and, when all are started, the blocks to
+        read ahead; wait for the block; copy it to the program.
+        """
         size = self.file.block_kb
-        first, end = int(at_kb // size), -int(-end_kb // size)
+        first, end = int(at_kb // size), -int(-end_kb // size)  # end: rounded up
         ahead = range(0)
         if self.policy and end > self.next_block:
             ahead = self.policy.ahead(end, self.file.blocks)
-        self.next_block, started = end, first + 1
+        self.next_block = end
         several = self.cost.several if end - first > 1 else 0
         yield Compute(self.cost.call + several - self.cost.block)
+        started = first + 1  # the next block that the read has to start before it comes to it
         for block in range(first, end):
-            also: list[int] = []
+            further: list[int] = []
             if started <= block + WINDOW // 2:
                 upto = min(started + WINDOW, end)
-                yield from self.find(range(started, upto), also)
+                yield from self.find(range(started, upto), further)
                 started = upto
             if started >= end:
-                yield from self.find(ahead, also)
+                yield from self.find(ahead, further)
                 ahead = range(0)
-            here: list[int] = []
-            yield from self.find(range(block, block + 1), here)
-            if here[0] in self.by:
-                yield from self.wait(here[0])
+            own: list[int] = []
+            yield from self.find(range(block, block + 1), own)
+            (place,) = own
+            if place in self.by:
+                yield from self.wait(place)
             if self.file.by_block:
-                yield from self.submit(here)
-                yield from self.submit(also)
+                yield from self.submit([place])
+                yield from self.submit(further)
             else:
-                yield from self.submit(here + also)
-            yield from self.wait(here[0])
+                yield from self.submit([place, *further])
+            yield from self.wait(place)
             part_kb = min(end_kb, (block + 1) * size) - max(at_kb, block * size)
             yield Compute(self.cost.block + self.cost.copy_kb * part_kb)
 
