@@ -147,14 +147,14 @@ def verdict_at_worst_point(row: Expectation, points: list[Point], what: str, uni
     the one that is nearest to failing. A point at which the comparison is open neither passes nor
     fails.
     """
-    bad = [point for point in points if point.met is False]
+    failed = [point for point in points if point.met is False]
     open_ = [point for point in points if point.met is None]
     met = significance.combine_answers([point.met for point in points])
-    far = bad or row["op"] == "=="
-    point = max(
-        bad or open_ or points, key=lambda point: point.deviation if far else -point.deviation
-    )
-    count = f"the worst of {len(points)}" + (f"; {len(bad)} not as expected" if bad else "")
+    # A point that meets "==" is nearest to failing if it deviates most. A point that meets another
+    # operator deviates in the right direction, so the one that deviates least is nearest.
+    worst = max if failed or row["op"] == "==" else min
+    point = worst(failed or open_ or points, key=lambda point: point.deviation)
+    count = f"the worst of {len(points)}" + (f"; {len(failed)} not as expected" if failed else "")
     claims = [point.claim for point in points if point.claim]
     open_word = significance.combine_open_words(claims) if met is None else ""
     count += f"; {len(open_)} open" if open_ else ""
@@ -202,9 +202,11 @@ def crossing_point(one: Curve, other: Curve) -> float | None:
     """Return the x at which two curves of positive values cross, or None unless they cross exactly
     once.
 
-    Between two points the logarithm of their ratio is taken to be a straight line.
+    Between two points the logarithm of their ratio is taken to be a straight line, which crosses 0
+    where the curves cross.
     """
-    ratios = [(x, math.log(one[x] / other[x])) for x in sorted(one.keys() & other.keys())]
+    shared = sorted(one.keys() & other.keys())
+    ratios = [(x, math.log(one[x] / other[x])) for x in shared]
     found = [
         x0 + (x1 - x0) * r0 / (r0 - r1)
         for (x0, r0), (x1, r1) in itertools.pairwise(ratios)
@@ -233,10 +235,16 @@ def crossing_spread(
 
     It is "" if there are too few seeds, or if some seed has no single crossing.
     """
-    found: list[float | None] = []
-    for seed in dict.fromkeys(result["variables"].get("seed") for result in mine):
-        trial = [[r for r in arm if r["variables"].get("seed") == seed] for arm in (mine, others)]
-        found.append(crossing_point(*(mean_curve(arm, variable, at, of) for arm in trial)))
+
+    def curve_of_seed(arm: list[RunResult], seed: object) -> Curve:
+        """Return an arm's curve from the runs with this seed."""
+        runs = [result for result in arm if result["variables"].get("seed") == seed]
+        return mean_curve(runs, variable, at, of)
+
+    seeds = dict.fromkeys(result["variables"].get("seed") for result in mine)
+    found = [
+        crossing_point(curve_of_seed(mine, seed), curve_of_seed(others, seed)) for seed in seeds
+    ]
     single = [x for x in found if x is not None]
     spread = interval.mean_interval(single) if len(single) == len(found) else None
     return f", 95 %: {spread.low:.4g} to {spread.high:.4g}" if spread else ""

@@ -5,8 +5,8 @@ A file of results/ is JSON with a line for each arm, verdict and setting of a co
     experiment, commit, kernel, same, trials    as in store.py
     at, columns     the names of a row's values: the variables, then the metrics; "model ..." and
                     "published ..." are figures of the model and of the source
-    rows            an arm's name, and a list of values for each of its settings. A value with an
-                    interval is [value, low, high]
+    rows            an arm's name, and a list of values for each setting of the line. A value with
+                    an interval is [value, low, high]
     verdicts        key, word, why. The key identifies an expectation of the experiment's file. In
                     place of the key, a verdict of a contest has "* " and its sentence, in which "#"
                     stands for the metric and "%" for the setting, or "*" alone if its sentence is
@@ -330,47 +330,57 @@ def arms_of(rows: list[StoredRow]) -> list[str]:
 
 def encode(kept: StoredResults, expectations: list[Expectation]) -> str:
     """Return the text of a file of results/. Raises BadResult if the rows do not form a table."""
+    expect_tables(kept)
     rows = kept["rows"]
-    if len({(tuple(row["at"]), row["trials"]) for row in rows}) > 1:
-        raise BadResult(f"{kept['experiment']}: its rows have other variables or numbers of trials")
-    at, columns = list(rows[0]["at"]), columns_of(rows)
+    at, columns, trials = list(rows[0]["at"]), columns_of(rows), rows[0]["trials"]
     about: dict[str, object] = {
         "experiment": kept["experiment"],
         "commit": kept["commit"],
         "kernel": kept["kernel"],
     }
     about |= {"same": kept["same"]} if "same" in kept else {}
-    about |= {"trials": rows[0]["trials"], "at": at, "columns": columns}
-    lines: list[object] = []
-    for arm, here in groupby(rows, key=lambda row: row["arm"]):
-        values = [[*row["at"].values(), *(cell(row, c) for c in columns)] for row in here]
-        same = groupby(values, key=lambda v: v[: max(len(at) - 1, 0)])
-        lines += [[arm, *those] for _, those in same]
-    if len({tuple(row["variables"]) for row in kept["samples"]}) > 1:
-        raise BadResult(f"{kept['experiment']}: its samples have other variables")
-    if [row["arm"] for row in kept["samples"]] != arms_of(rows):
-        raise BadResult(f"{kept['experiment']}: its samples are not of the arms of its rows")
+    about |= {"trials": trials, "at": at, "columns": columns}
     expected = {key(row): row for row in expectations}
-    verdicts = [*encode_verdicts(kept, expected, rows[0]["trials"])]
-    settings = groupby(kept["contest"], key=lambda match: match["at"])
+    verdicts = [*encode_verdicts(kept, expected, trials)]
     contest = [
         [list(setting.values()), *(encode_match(match, columns) for match in matches)]
-        for setting, matches in settings
+        for setting, matches in groupby(kept["contest"], key=lambda match: match["at"])
     ]
     samples = [[*row["variables"].values(), row["mark"]] for row in kept["samples"]]
     sampled = list(kept["samples"][0]["variables"])
-    return (
-        line(about)[:-1]
-        + ",\n"
-        + ",\n".join(
-            [
-                block("rows", lines),
-                block("verdicts", verdicts),
-                *([block("contest", contest)] if contest else []),
-                f'"sampled":{line(sampled)},\n"samples":{line(samples)}' + "}\n",
-            ]
-        )
-    )
+    parts = [
+        line(about)[:-1],  # without the brace that closes it
+        block("rows", row_lines(rows, at, columns)),
+        block("verdicts", verdicts),
+        *([block("contest", contest)] if contest else []),
+        f'"sampled":{line(sampled)}',
+        f'"samples":{line(samples)}' + "}\n",
+    ]
+    return ",\n".join(parts)
+
+
+def expect_tables(kept: StoredResults) -> None:
+    """Raise BadResult unless all rows have the same columns, all samples, too, and there is one
+    sample for each arm of the rows, in their order."""
+    rows, samples = kept["rows"], kept["samples"]
+    if len({(tuple(row["at"]), row["trials"]) for row in rows}) > 1:
+        raise BadResult(f"{kept['experiment']}: its rows have other variables or numbers of trials")
+    if len({tuple(sample["variables"]) for sample in samples}) > 1:
+        raise BadResult(f"{kept['experiment']}: its samples have other variables")
+    if [sample["arm"] for sample in samples] != arms_of(rows):
+        raise BadResult(f"{kept['experiment']}: its samples are not of the arms of its rows")
+
+
+def row_lines(rows: list[StoredRow], at: list[str], columns: list[str]) -> list[list[Any]]:
+    """Return the lines of `rows`. A line has an arm's settings that differ in the last variable
+    only. at: the names of the variables."""
+    lines: list[list[Any]] = []
+    for arm, of_arm in groupby(rows, key=lambda row: row["arm"]):
+        values = [[*row["at"].values(), *(cell(row, c) for c in columns)] for row in of_arm]
+        all_but_last = max(len(at) - 1, 0)
+        for _, of_line in groupby(values, key=lambda row: row[:all_but_last]):
+            lines.append([arm, *of_line])
+    return lines
 
 
 def decode(text: str, expectations: list[Expectation]) -> StoredResults:

@@ -108,9 +108,11 @@ def row_cells(row: str) -> list[re.Match[str]]:
 def holds_figures(table: str) -> bool:
     """Return whether at least half of a table's cells begin with a digit, not counting empty cells
     and the first cell of each row."""
-    body = [cell[0].strip() for row in table.splitlines()[2:] for cell in row_cells(row)[1:]]
-    filled = [cell for cell in body if cell]
-    return sum(cell[0].isdigit() for cell in filled) * 2 >= max(len(filled), 1)
+    body = table.splitlines()[2:]  # without the head, and the line below it
+    cells = [cell[0].strip() for row in body for cell in row_cells(row)[1:]]
+    filled = [cell for cell in cells if cell]
+    with_digit = sum(cell[0].isdigit() for cell in filled)
+    return with_digit * 2 >= max(len(filled), 1)
 
 
 def figures_in_row(row: str, columns: list[Source]) -> Iterator[tuple[re.Match[str], Source]]:
@@ -119,11 +121,9 @@ def figures_in_row(row: str, columns: list[Source]) -> Iterator[tuple[re.Match[s
     Raises BadResult for a cell that is not a figure.
     """
     label, *others = row_cells(row)
-    here = {
-        name: v
-        for comment in COMMENT.findall(label[0])
-        for name, v in parse_source(comment).items()
-    }
+    of_row: Source = {}
+    for comment in COMMENT.findall(label[0]):
+        of_row |= parse_source(comment)
     name = COMMENT.sub("", label[0]).strip()
     if not any(re.search(r"\d", cell[0]) for cell in others):
         return
@@ -132,7 +132,7 @@ def figures_in_row(row: str, columns: list[Source]) -> Iterator[tuple[re.Match[s
     for cell, column in zip(others, columns, strict=True):
         words = cell[0].strip()
         if NUMBER.fullmatch(words):
-            yield cell, {"arm": name} | column | here
+            yield cell, {"arm": name} | column | of_row
         elif words and not ITALICS.fullmatch(words):
             raise BadResult(f'"{words}" is neither a figure nor in italics')
 
@@ -163,24 +163,32 @@ def expect_placed_marks(path: Path, text: str) -> None:
             raise BadResult(f"{place_of(path, text, stray.start())}: there is no table here")
 
 
+def blank_out(found: re.Match[str]) -> str:
+    """Return blanks for all characters of a match except line breaks, so that no other place of the
+    text moves."""
+    return re.sub(r"[^\n]", " ", found[0])
+
+
 def pattern(words: str) -> str:
-    """Return the pattern of words with slots.
+    """Return the regular expression for words with slots: each slot matches a number, and is a
+    group with the slot's name.
 
     Raises BadResult if the words have no slot, an unknown slot, or a slot twice.
     """
-    parts = SLOT.split(words)
+    parts = SLOT.split(words)  # text and names of slots in turn
     names = parts[1::2]
     if not names or set(names) - SLOTS.keys() or len(set(names)) < len(names):
         raise BadResult(f'"{words}": needs one or more of {{{"}, {".join(SLOTS)}}}, each once')
     parts[::2] = [r"\s+".join(re.escape(word) for word in part.split(" ")) for part in parts[::2]]
     parts[1::2] = [rf"(?P<{name}>{NUMBER.pattern})" for name in names]
+    # A number at the beginning must not be the end of a longer number.
     return rf"(?<![\d,.]){''.join(parts)}" if not parts[0] else "".join(parts)
 
 
 def text_figures(path: Path, text: str) -> Iterator[tuple[int, int, Source]]:
     """Return the places of the figures in text, and their sources. Raises BadResult for words that
     the document does not have, or has more than once."""
-    body = FIGURES.sub(lambda mark: re.sub(r"[^\n]", " ", mark[0]), text)
+    body = FIGURES.sub(blank_out, text)
     for mark in FIGURES.finditer(text):
         for line in mark[1].splitlines():
             words, _, rest = line.partition(": from=")
@@ -216,24 +224,30 @@ def figures_without_interval(path: Path) -> list[Figure]:
     text = path.read_text(encoding="utf-8")
     in_text = {start for start, _, _ in text_figures(path, text)}
     found = [one for one in marked_figures(path) if one.start in in_text]
-    ends = {
-        (text.count("\n\n", 0, one.start), *sorted(one.source.items()))
-        for one in found
-        if one.source.get("is") in ENDS
+
+    def paragraph_and_source(one: Figure, kind: str) -> tuple[object, ...]:
+        """Return the number of a figure's paragraph, and its source as a figure of this kind."""
+        paragraph = text.count("\n\n", 0, one.start)
+        return paragraph, *sorted((one.source | {"is": kind}).items())
+
+    kinds = [one.source.get("is", "measured") for one in found]
+    quoted = {
+        paragraph_and_source(one, kind)
+        for one, kind in zip(found, kinds, strict=True)
+        if kind in ENDS
     }
-
-    def lacks_interval(one: Figure) -> bool:
-        """Return whether an end of the figure's interval is not in its paragraph."""
-        kinds = ENDS if one.source.get("is", "measured") in ("measured", *ENDS) else ()
-        place = text.count("\n\n", 0, one.start)
-        return any((place, *sorted((one.source | {"is": k}).items())) not in ends for k in kinds)
-
-    return [one for one in found if lacks_interval(one)]
+    return [
+        one
+        for one, kind in zip(found, kinds, strict=True)
+        if kind in ("measured", *ENDS)
+        and not all(paragraph_and_source(one, end) in quoted for end in ENDS)
+    ]
 
 
 def unmarked_tables(path: Path) -> list[int]:
-    """Return the first lines of tables of figures without a source. Code is ignored."""
-    text = FENCED.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), path.read_text(encoding="utf-8"))
+    """Return the numbers of the first lines of those tables of figures that have no mark. Code is
+    ignored."""
+    text = FENCED.sub(blank_out, path.read_text(encoding="utf-8"))
     bare = [table for table, mark in find_tables(text) if not mark and holds_figures(table[0])]
     return [text.count("\n", 0, table.start()) + 1 for table in bare]
 

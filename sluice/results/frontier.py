@@ -162,13 +162,14 @@ def make_marks(rows: list[StoredRow], scale: Scale) -> list[Mark]:
         x, y = age_position(measured[AGE]), scale.height(measured[READ])
         radius = max(LEAST_RADIUS, MOST_RADIUS * math.sqrt(measured[WRITES] / MOST_WRITES))
         colour = BEST if arm in best else FAMILIES.get(family_of(arm), INK)
-        near = [i for i, m in enumerate(marks) if math.hypot(m.x - x, m.y - y) < SHARED_PX]
-        if near:
-            old = marks[near[0]]
-            shared = BEST if BEST in (colour, old.colour) else old.colour
-            marks[near[0]] = Mark((*old.arms, arm), old.x, old.y, old.radius, shared)
-        else:
+        near = (i for i, m in enumerate(marks) if math.hypot(m.x - x, m.y - y) < SHARED_PX)
+        shared = next(near, None)  # the index of a mark at this place
+        if shared is None:
             marks.append(Mark((arm,), x, y, radius, colour))
+        else:
+            old = marks[shared]
+            either = BEST if BEST in (colour, old.colour) else old.colour
+            marks[shared] = Mark((*old.arms, arm), old.x, old.y, old.radius, either)
     return marks
 
 
@@ -198,12 +199,15 @@ def front_line(rows: list[StoredRow], scale: Scale) -> list[Point]:
 
 def overlap(one: Box, other: Box) -> bool:
     """Return whether two boxes have a point in common."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    left, top, right, bottom = one
+    other_left, other_top, other_right, other_bottom = other
+    across = left < other_right and other_left < right
+    return across and top < other_bottom and other_top < bottom
 
 
 def box_of(words: str, x: float, y: float, toward: float, bold: bool) -> Box:
-    """Return the box of words beside a point. toward: where the box is from the point, -1 to the
-    left, 0 upon it, 1 to the right."""
+    """Return the box of words beside the point (x, y). toward: -1 for a box to the left of the
+    point, 0 for one in the middle over it, 1 for one to the right."""
     width = (BOLD_PX if bold else LETTER_PX) * len(words)
     left = x - width / 2 + toward * width / 2
     return left, y - LINE_PX / 2, left + width, y + LINE_PX / 2
@@ -215,9 +219,10 @@ def candidate_boxes(words: str, mark: Mark, bold: bool) -> Iterator[Box]:
         reach = mark.radius + far
         for turn in (0, 4, 2, 6, 1, 7, 3, 5):  # eighths of a turn, from the right downwards
             across, down = math.cos(turn * math.pi / 4), math.sin(turn * math.pi / 4)
-            beside = round(across)
-            y = mark.y + down * (reach + LINE_PX / 2 * (beside == 0))
-            yield box_of(words, mark.x + across * reach, y, beside, bold)
+            toward = round(across)
+            half_line = LINE_PX / 2 if toward == 0 else 0  # a label above or below goes further
+            y = mark.y + down * (reach + half_line)
+            yield box_of(words, mark.x + across * reach, y, toward, bold)
 
 
 def line_boxes(points: list[Point]) -> Iterator[Box]:
@@ -231,7 +236,8 @@ def line_boxes(points: list[Point]) -> Iterator[Box]:
 
 def is_free(box: Box, taken: list[Box]) -> bool:
     """Return whether a box lies within the frame and touches no taken box."""
-    inside = box[0] > LEFT + 2 and box[2] < RIGHT and box[1] > TOP and box[3] < BOTTOM - 2
+    left, top, right, bottom = box
+    inside = left > LEFT + 2 and right < RIGHT and top > TOP and bottom < BOTTOM - 2
     return inside and not any(overlap(box, other) for other in taken)
 
 
@@ -261,8 +267,8 @@ def place_labels(picture: Picture) -> None:
 
 
 def compare(picture: Picture, rows: list[StoredRow]) -> None:
-    """If SAFE is as safe as SLOW, join their marks by a line and write how much shorter slow reads
-    are. Raises BadResult if there is no free position for these words."""
+    """If SAFE is as safe as SLOW, join their marks by a line and write beside it how much shorter
+    slow reads are under SAFE. Raises BadResult if there is no free position for these words."""
     arms = {row["arm"]: row["measured"] for row in rows}
     if not {SAFE, SLOW} <= arms.keys() or arms[SAFE][AGE] > arms[SLOW][AGE]:
         return
@@ -272,8 +278,9 @@ def compare(picture: Picture, rows: list[StoredRow]) -> None:
     times = arms[SLOW][READ] / arms[SAFE][READ]
     words = ("as safe, but slow reads", f"take 1/{times:.0f} of the time")
     taken = taken_boxes(picture)
-    for part, toward in product(range(15, 90, 5), (1, -1)):
-        y = slow.y + (safe.y - slow.y) * part / 100
+    # Try along the line, from 15 to 85 % of its height, and on both sides of it.
+    for percent, toward in product(range(15, 90, 5), (1, -1)):
+        y = slow.y + (safe.y - slow.y) * percent / 100
         x = (slow.x + safe.x) / 2 + 8 * toward
         boxes = [box_of(line, x, y + LINE_PX * i, toward, False) for i, line in enumerate(words)]
         if all(is_free(box, taken) for box in boxes):
