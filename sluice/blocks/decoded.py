@@ -72,16 +72,16 @@ class Survey:
     def add(self, rows: Table, several: bool) -> None:
         """Take the next requests into account."""
         times = rows["time_ns"]
-        rising = bool((times[1:] >= times[:-1]).all()) and int(times[0]) >= self.last_ns
-        self.in_order = self.in_order and rising
+        is_rising = bool((times[1:] >= times[:-1]).all()) and int(times[0]) >= self.last_ns
+        self.in_order = self.in_order and is_rising
         self.first_ns = min(self.first_ns, int(times.min()))
         self.last_ns = max(self.last_ns, int(times.max()))
         self.count += len(rows)
-        units = rows["offset"] // np.uint64(PLACE) if several else np.zeros(len(rows), "<u8")
-        within = rows["offset"] - units * np.uint64(PLACE) + rows["bytes"]
-        for unit in np.unique(units).tolist():
-            end = int(within[units == unit].max())
-            self.ends[unit] = max(self.ends.get(unit, 0), end)
+        disks = rows["offset"] // np.uint64(PLACE) if several else np.zeros(len(rows), "<u8")
+        ends = rows["offset"] - disks * np.uint64(PLACE) + rows["bytes"]  # on its disk
+        for disk in np.unique(disks).tolist():
+            end = int(ends[disks == disk].max())
+            self.ends[disk] = max(self.ends.get(disk, 0), end)
 
     def starts(self) -> dict[int, int]:
         """Return where each disk begins on the volume, in bytes, and under -1 the volume's size."""
@@ -161,26 +161,30 @@ class BlockSet:
         """Add the blocks that requests touch."""
         first = rows["offset"] // np.uint64(BLOCK)
         last = (rows["offset"] + rows["bytes"] - np.uint64(1)) // np.uint64(BLOCK)
-        length = (last - first + np.uint64(1)).astype("<i8")
-        begin = np.cumsum(length) - length
+        length = (last - first + np.uint64(1)).astype("<i8")  # in blocks
+        begin = np.cumsum(length) - length  # of each request: the blocks of those before it
         for low, high in slices_of(length, PIECE * 16):
-            part = length[low:high]
-            steps = np.arange(int(part.sum())) - np.repeat(begin[low:high] - begin[low], part)
-            self.add_blocks(np.repeat(first[low:high], part) + steps.astype("<u8"))
+            lengths, begins = length[low:high], begin[low:high] - begin[low]
+            # 0, 1, 2 ... within each request
+            steps = np.arange(int(lengths.sum())) - np.repeat(begins, lengths)
+            self.add_blocks(np.repeat(first[low:high], lengths) + steps.astype("<u8"))
 
     def add_blocks(self, blocks: NDArray[np.uint64]) -> None:
         """Add blocks by their numbers."""
         blocks = np.unique(blocks)
-        at, bit = blocks >> np.uint64(3), np.left_shift(1, blocks & np.uint64(7)).astype(np.uint8)
-        heads = np.flatnonzero(np.concatenate([[True], at[1:] != at[:-1]]))
-        place, new = at[heads], np.bitwise_or.reduceat(bit, heads)
-        old = self.bits[place]
+        byte = blocks >> np.uint64(3)
+        bit = np.left_shift(1, blocks & np.uint64(7)).astype(np.uint8)
+        # Where another byte begins; the bits of a byte are joined.
+        heads = np.flatnonzero(np.concatenate([[True], byte[1:] != byte[:-1]]))
+        changed, new = byte[heads], np.bitwise_or.reduceat(bit, heads)
+        old = self.bits[changed]
         self.count += int(np.bitwise_count(new & ~old).sum())
-        self.bits[place] = old | new
+        self.bits[changed] = old | new
 
 
 def slices_of(length: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
-    """Yield parts of a list whose lengths together are at most `most`, or that are one row."""
+    """Yield the first row of each part of a list, and the row behind the part. The lengths of a
+    part's rows have the sum `most` at most, or it is a single row."""
     total, low = np.cumsum(length), 0
     while low < len(length):
         before = int(total[low - 1]) if low else 0
@@ -214,11 +218,11 @@ def move_rows(rows: Table, survey: Survey, starts: dict[int, int], scale: float)
     rows["time_ns"] -= np.uint64(survey.first_ns)
     if scale != 1:
         rows["time_ns"] = np.round(rows["time_ns"] / scale).astype("<u8")
-    for unit, start in starts.items():
-        low = unit * PLACE
-        if unit > 0:
-            here = (rows["offset"] >= low) & (rows["offset"] < low + PLACE)
-            rows["offset"][here] += np.uint64((start - low) % (1 << 64))
+    for disk, start in starts.items():
+        low = disk * PLACE  # where the disk lies in the trace; `start` is where on the volume
+        if disk > 0:
+            of_disk = (rows["offset"] >= low) & (rows["offset"] < low + PLACE)
+            rows["offset"][of_disk] += np.uint64((start - low) % (1 << 64))  # modulo a word
     return rows
 
 

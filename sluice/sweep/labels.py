@@ -40,10 +40,12 @@ class Box:
         )
 
     def count(self, points: Places, beside: float = NEAR) -> int:
-        """Return how many of the points the label covers."""
+        """Return how many of the points lie in the label or near it. beside: the pixels to the left
+        and to the right that count as near."""
         x, y = points.T
-        inside = (x > self.left - beside) & (x < self.right + beside)
-        return int((inside & (y > self.top - NEAR) & (y < self.bottom + NEAR)).sum())
+        across = (x > self.left - beside) & (x < self.right + beside)
+        down = (y > self.top - NEAR) & (y < self.bottom + NEAR)
+        return int((across & down).sum())
 
     def lies_within(self, width: float, height: float) -> bool:
         """Return whether the rectangle lies in a frame of this size."""
@@ -52,10 +54,10 @@ class Box:
 
 def label_box(at: NDArray[np.float64], text: str, side: str) -> Box:
     """Return the rectangle that a text covers on a side of a point."""
-    how, length = SIDES[side], LETTER * len(text)
-    begin = at[0] + how["dx"] - (length if how["align"] == "right" else 0)
-    middle = at[1] + how["dy"]
-    return Box(begin, begin + length, middle - LINE / 2, middle + LINE / 2)
+    how, width = SIDES[side], LETTER * len(text)
+    x, y = at[0] + how["dx"], at[1] + how["dy"]  # the end of the text that is aligned
+    left = x - width if how["align"] == "right" else x
+    return Box(left, left + width, y - LINE / 2, y + LINE / 2)
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,10 @@ def place_labels(labels: list[Label], line: Places, width: float, height: float)
     found = []
     for label in labels:
         boxes = {side: label_box(label.at, label.text, side) for side in SIDES}
-        covered = {
-            side: of.count(points, BESIDE) + of.count(line)
-            for side, of in boxes.items()
-            if of.lies_within(width, height) and not any(map(of.covers, taken))
+        covered = {  # by each side that is free: how much a label there would cover
+            side: box.count(points, BESIDE) + box.count(line)
+            for side, box in boxes.items()
+            if box.lies_within(width, height) and not any(map(box.covers, taken))
         }
         best = min(covered, key=covered.__getitem__, default="")
         if best and covered[best] and not label.must:

@@ -198,22 +198,24 @@ def places_along(line: Places) -> Places:
 
 def add_labels(rows: list[Datum]) -> list[Datum]:
     """Return one row for each position that has points, with a label for all of them and the
-    label's `side`; "" if there is no room."""
+    label's `side`; "" if there is no room. The points of the front come first, by x."""
+    in_order = sorted(rows, key=lambda row: (not row["front"], row["front"] and row["x"]))
     at: dict[tuple[float, float], list[Datum]] = {}
-    for row in sorted(rows, key=lambda row: (not row["front"], row["front"] and row["x"])):
+    for row in in_order:
         at.setdefault((row["x"], row["y"]), []).append(row)
-    found = [
-        first | {"label": first["label"] + (f" and {len(more)} more" if more else "")}
-        for first, *more in at.values()
-    ]
-    where = point_places(found)
-    line = places_along(where[[row["front"] for row in found]])
-    of = [
+    found = []
+    for first, *more in at.values():
+        text = first["label"] + (f" and {len(more)} more" if more else "")
+        found.append(first | {"label": text})
+    places = point_places(found)
+    corners = places[[row["front"] for row in found]]
+    wanted = [
         Label(row["label"], place, row["front"] or row["first"])
-        for row, place in zip(found, where, strict=True)
+        for row, place in zip(found, places, strict=True)
     ]
-    chosen = labels.place_labels(of, line, PARETO_WIDTH, PARETO_HEIGHT)
-    return [row | {"side": side} for row, side in zip(found, chosen, strict=True)]
+    line = places_along(corners)
+    sides = labels.place_labels(wanted, line, PARETO_WIDTH, PARETO_HEIGHT)
+    return [row | {"side": side} for row, side in zip(found, sides, strict=True)]
 
 
 def objective_channel(field: str, objective: Objective, values: list[float]) -> Spec:

@@ -22,7 +22,7 @@ from sluice.experiment.catalogue import load_catalogue
 from sluice.experiment.load import Opened, load, open_experiment
 from sluice.experiment.records import Arm, TuneTable, Value
 from sluice.experiment.run import RunFailed
-from sluice.experiment.schema import TWIN, BadExperiment
+from sluice.experiment.schema import TWIN, BadExperiment, Run
 from sluice.sweep import sampling
 from sluice.sweep.journal import Figures
 from sluice.sweep.point import Maker
@@ -186,6 +186,19 @@ def differences_by_setting(
     return found
 
 
+def find_trials(search: Search, measurer: Measurer, runs: list[Run]) -> Trials | None:
+    """Return the figures of a point's measured runs, by the variables of each; None if a run has
+    failed, or if a metric is not above 0."""
+    trials: Trials = {}
+    for run in runs:
+        figures = measurer.find(run)
+        if figures is None or not all(figures[name] > 0 for name in search.metrics):
+            return None
+        swept = [(n, v) for n, v in run.variables.items() if n in search.opened.sweep]
+        trials[tuple(swept)] = figures
+    return trials
+
+
 def run_search(search: Search, measurer: Measurer, done: Callable[[], None]) -> Found:
     """Make the search. Returns its result.
 
@@ -201,17 +214,7 @@ def run_search(search: Search, measurer: Measurer, done: Callable[[], None]) -> 
         maker = search.maker(seeds, axes)
         runs = [maker.runs(point, i + 1) for i, point in enumerate(points)]
         errors = measurer.measure([run for of_point in runs for run in of_point], done)
-        found: list[Trials | None] = []
-        for of_point in runs:
-            answers = [measurer.find(run) for run in of_point]
-            figures = [answer for answer in answers if answer is not None]
-            variables = [
-                tuple((n, v) for n, v in run.variables.items() if n in search.opened.sweep)
-                for run in of_point
-            ]
-            whole = len(figures) == len(answers)
-            whole = whole and all(row[n] > 0 for row in figures for n in names)
-            found.append(dict(zip(variables, figures, strict=True)) if whole else None)
+        found = [find_trials(search, measurer, of_point) for of_point in runs]
         if axes == [search.first_point] and None in found:
             raise RunFailed("\n".join(errors) or f'"{search.arm}": a metric is 0')
         return found

@@ -145,9 +145,9 @@ def places(numbers: Words) -> Places:
 
 
 def slice_counts(count: int, seed: int) -> NDArray[np.int64]:
-    """Return how many requests each slice of the week has, shape (SLICES,); `count` in all. A slice
-    weighs as its hour of the day, its day and a random burst say. The six bursts of an hour have
-    the mean 1."""
+    """Return how many requests each slice of the week has, shape (SLICES,); `count` in all. The
+    weight of a slice is a product: of its hour of the day, of its day, and of a random burst. The
+    bursts of an hour's six slices have the mean 1."""
     slices = np.arange(SLICES, dtype="<u8")
     by_hour = (1 + (BURST - 1) * uniform(slices, seed, 4) ** 2).reshape(-1, 6)
     burst = (by_hour / by_hour.mean(axis=1, keepdims=True)).ravel()
@@ -155,23 +155,26 @@ def slice_counts(count: int, seed: int) -> NDArray[np.int64]:
     weight = np.array(HOURS)[hours % 24] * np.array(DAYS)[hours // 24] * burst
     # Sums are rounded, not the counts, so that the counts add up to `count`.
     upto = np.round(np.cumsum(weight) / weight.sum() * count).astype("<i8")
-    found: Places = np.diff(upto, prepend=0)
-    return found
+    counts: Places = np.diff(upto, prepend=0)
+    return counts
 
 
 def draw_numbers(drawn: int, new: int, count: int, seed: int) -> tuple[Words, int]:
-    """Return the numbers of the next `count` runs, and how many runs have been new by then.
+    """Return the numbers of the next `count` runs, and how many runs have been new by then. A new
+    run gets the next number; any other run has the number of an earlier run.
 
     drawn: how many runs have been drawn before; new: how many of them were new.
     """
     counters = np.arange(drawn, drawn + count, dtype="<u8")
     distance = np.exp(uniform(counters, seed, 5) ** REUSE * np.log(FURTHEST)).astype("<i8")
     is_new = uniform(counters, seed, 6) < NEW_SHARE
-    for _ in range(2):  # what lies before the first run is new, and makes those behind it later
-        before = new + np.cumsum(is_new) - is_new  # runs that were new before each
-        is_new |= distance > before
-    before = new + np.cumsum(is_new) - is_new
-    number = np.where(is_new, before, np.maximum(before - distance, 0))
+    # A run that would reuse one before the first is new as well. Then later runs have more runs
+    # before them, so this is done twice.
+    for _ in range(2):
+        new_before = new + np.cumsum(is_new) - is_new  # of each run: the new runs before it
+        is_new |= distance > new_before
+    new_before = new + np.cumsum(is_new) - is_new
+    number = np.where(is_new, new_before, np.maximum(new_before - distance, 0))
     return number.astype("<u8"), new + int(is_new.sum())
 
 
@@ -191,21 +194,23 @@ def make_slices(count: int, seed: int) -> Iterator[np.ndarray]:
 
 
 def slice_table(runs: Runs, drawn: int, number: int, wanted: int, seed: int) -> np.ndarray:
-    """Return the first `wanted` requests of runs as the table of a slice of time. drawn: runs
-    before these; number: the slice's."""
-    of = np.repeat(np.arange(len(runs.length)), runs.length)  # of each request: its run
-    first = np.cumsum(runs.length) - runs.length  # of each run: its first request
-    rank = np.arange(len(of)) - first[of]  # of each request: its place in its run
+    """Return the first `wanted` requests of runs as the table of a slice of time. drawn: the number
+    of runs before these; number: the slice's."""
+    # Of each request: its run, and its place in the run.
+    run = np.repeat(np.arange(len(runs.length)), runs.length)
+    first_request = np.cumsum(runs.length) - runs.length  # of each run
+    rank = np.arange(len(run)) - first_request[run]
+    run, rank = run[:wanted], rank[:wanted]
+    # Of each run: its begin within the slice, and the time between two of its requests.
     counters = np.arange(drawn, drawn + len(runs.length), dtype="<u8")
-    begins = np.sort(uniform(counters, seed, 7)) * SLICE_S * 1e9
-    gap = -np.log(1 - uniform(counters, seed, 8)) * GAP_NS
+    begins_ns = np.sort(uniform(counters, seed, 7)) * SLICE_S * 1e9
+    gap_ns = -np.log(1 - uniform(counters, seed, 8)) * GAP_NS
     table = np.zeros(wanted, REQUEST)
-    of, rank = of[:wanted], rank[:wanted]
-    ends_ns = SLICE_S * 10**9 - 1
-    within = np.minimum(begins[of] + gap[of] * rank, ends_ns).astype("<u8")
-    table["time_ns"] = np.uint64(number * SLICE_S * 10**9) + within
-    table["offset"] = runs.place[of] + runs.size[of] * rank
-    table["bytes"], table["write"] = runs.size[of], runs.write[of]
+    last_ns = SLICE_S * 10**9 - 1  # of the slice
+    within_ns = np.minimum(begins_ns[run] + gap_ns[run] * rank, last_ns).astype("<u8")
+    table["time_ns"] = np.uint64(number * SLICE_S * 10**9) + within_ns
+    table["offset"] = runs.place[run] + runs.size[run] * rank
+    table["bytes"], table["write"] = runs.size[run], runs.write[run]
     return table[np.argsort(table["time_ns"], kind="stable")]
 
 

@@ -22,7 +22,7 @@ HOUR_NS = 3600 * 10**9
 class Sums:
     """The sums over a trace. ends: of each disk, in bytes; hours: requests by the hour."""
 
-    several: bool
+    several: bool  # the trace has several disks: disk n has the bytes from n * PLACE on
     count: int = 0
     writes: int = 0
     bytes: int = 0
@@ -42,14 +42,14 @@ class Sums:
         self.bytes += int(rows["bytes"].sum(dtype="<u8"))
         self.write_bytes += int(rows["bytes"][writes].sum(dtype="<u8"))
         self.follow += int((rows["offset"][1:] == ends[:-1]).sum())
-        self.follow += int(rows["offset"][0]) == self.before
+        self.follow += int(rows["offset"][0]) == self.before  # the first one, of the last table's
         self.before = int(ends[-1])
         self.first_ns = min(self.first_ns, int(rows["time_ns"].min()))
         self.last_ns = max(self.last_ns, int(rows["time_ns"].max()))
-        units = rows["offset"] // np.uint64(PLACE) * np.uint64(self.several)
-        for unit in np.unique(units).tolist():
-            end = int(ends[units == unit].max()) - unit * PLACE
-            self.ends[unit] = max(self.ends.get(unit, 0), end)
+        disks = rows["offset"] // np.uint64(PLACE) * np.uint64(self.several)  # 0 if there is one
+        for disk in np.unique(disks).tolist():
+            end = int(ends[disks == disk].max()) - disk * PLACE
+            self.ends[disk] = max(self.ends.get(disk, 0), end)
         hours, counts = np.unique(rows["time_ns"] // np.uint64(HOUR_NS), return_counts=True)
         for hour, more in zip(hours.tolist(), counts.tolist(), strict=True):
             self.hours[hour] = self.hours.get(hour, 0) + more

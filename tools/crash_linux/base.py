@@ -32,10 +32,11 @@ def make_base(has_journal: bool) -> bytes:
 
 
 def fill_free(disk: bytearray) -> None:
-    """Fill each free block of a disk of one group."""
+    """Fill each free block of a disk of one group with the byte STALE."""
     reader = Reader(disk)
     bitmap, size = reader.block_bitmap_place(0), reader.block_bytes
-    for block in range(reader.blocks):
-        index = block - reader.first_block
-        if index >= 0 and not disk[bitmap + index // 8] >> index % 8 & 1:
+    for block in range(reader.first_block, reader.blocks):
+        bit = block - reader.first_block
+        is_used = disk[bitmap + bit // 8] >> bit % 8 & 1
+        if not is_used:
             disk[block * size : (block + 1) * size] = STALE * size

@@ -104,13 +104,13 @@ class Replay:
         there = self.trace[HEAD:][(begin - self.lost) * RECORD.size :][: len(here)]
         if here == there:
             return
-        differ = (
+        first = next(
             i
             for i in range(0, len(here), RECORD.size)
             if here[i : i + RECORD.size] != there[i : i + RECORD.size]
         )
-        number = begin + next(differ) // RECORD.size
-        now = RECORD.unpack_from(here, (number - begin) * RECORD.size)
+        number = begin + first // RECORD.size
+        now = RECORD.unpack_from(here, first)
         raise gdb.GdbError(
             f"this run differs from the first time at event {number}, now\n  {self.line(now)}\n"
             f"and then\n  {self.line(self.record(number))}\n"

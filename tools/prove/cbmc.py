@@ -274,18 +274,19 @@ def judge(results: list[dict[str, Any]], never: Sequence[str] = ()) -> Verdict:
     """
     guards = [r for r in results if r["description"].startswith(REACHED)]
     claims = [r for r in results if r not in guards]
-    wrong = [r for r in claims if r["status"] != SUCCESS]
-    loops = [r for r in wrong if ".unwind." in r["property"] or "recursion" in r["property"]]
-    real = [r for r in wrong if r not in loops and r["status"] == FAILURE]
-    limits = [r for r in real if r["description"].startswith(HARNESS)]
-    if limits:
-        return Verdict(UNDECIDED, f"{limits[0]['description']} ({place_of(limits[0])})")
-    if real:
-        return Verdict(REFUTED, f"{real[0]['description']} ({place_of(real[0])})")
+    unproved = [r for r in claims if r["status"] != SUCCESS]
+    loops = [r for r in unproved if ".unwind." in r["property"] or "recursion" in r["property"]]
+    failed = [r for r in unproved if r not in loops and r["status"] == FAILURE]
+    too_small = [r for r in failed if r["description"].startswith(HARNESS)]
+    if too_small:
+        return Verdict(UNDECIDED, f"{too_small[0]['description']} ({place_of(too_small[0])})")
+    if failed:
+        return Verdict(REFUTED, f"{failed[0]['description']} ({place_of(failed[0])})")
     if loops:
         return Verdict(UNDECIDED, f"a loop needs more turns: {place_of(loops[0])}")
-    if wrong:
-        return Verdict(UNDECIDED, f"CBMC says {wrong[0]['status']}: {wrong[0]['description']}")
+    if unproved:
+        first = unproved[0]
+        return Verdict(UNDECIDED, f"CBMC says {first['status']}: {first['description']}")
     if not claims:
         return Verdict(EMPTY, "the harness has no claim")
     return judge_guards(guards, never, len(claims))
