@@ -128,7 +128,11 @@ def sort_runs(path: Path, folder: Path) -> list[NDArray[np.void]]:
 
 def merge_runs(runs: list[NDArray[np.void]]) -> Iterator[Table]:
     """Yield the requests of sorted runs in the order of time. Of equal times, the earlier run's is
-    first. A slice ends at a time that is in some run, PIECE requests behind its last one."""
+    first.
+
+    They come in slices of time. A slice ends where one of the runs has a multiple of PIECE
+    requests, so each run has about PIECE requests in a slice at most.
+    """
     marks = np.unique(np.concatenate([run["time_ns"][PIECE - 1 :: PIECE] for run in runs]))
     began = [0] * len(runs)  # where each run goes on
     for mark in [*marks, None]:  # None: up to the end

@@ -101,11 +101,12 @@ def add_measured(one: Measured, other: Measured) -> Measured:
 
 
 def quantiles(upto: NDArray[np.float64] | Numbers, at_ns: Numbers, share: float) -> Numbers:
-    """Return the response time that this share does not exceed, for each row of upto: how many
-    requests took each of the times at_ns at most."""
+    """Return the response time that this share of the requests does not exceed, for each row of
+    upto: the number of requests that took each of the times at_ns at most."""
+    # The rank of the wanted request; 1e-6 allows for rounding errors of the product.
     rank = np.maximum(np.ceil(upto[:, -1] * share - 1e-6), 1)
-    places = (upto < rank[:, None]).sum(1)
-    found: Numbers = at_ns[np.minimum(places, len(at_ns) - 1)]
+    columns = (upto < rank[:, None]).sum(1)
+    found: Numbers = at_ns[np.minimum(columns, len(at_ns) - 1)]
     return found
 
 
@@ -113,7 +114,7 @@ def split_records(numbers: Numbers) -> list[tuple[Numbers, Numbers]]:
     """Return the head and the buckets, shape (buckets, 2), of each slice and kind of a file."""
     found, at = [], 0
     while at < len(numbers):
-        head = numbers[at : at + HEAD]
+        head = numbers[at : at + HEAD]  # its last field is the number of buckets
         end = at + HEAD + 2 * int(head[-1])
         found.append((head, numbers[at + HEAD : end].reshape(-1, 2)))
         at = end
@@ -121,14 +122,17 @@ def split_records(numbers: Numbers) -> list[tuple[Numbers, Numbers]]:
 
 
 def measured_of(records: list[tuple[Numbers, Numbers]], kind: int, nslices: int) -> Measured:
-    """Return the slices of one kind."""
-    own = [(head, pairs) for head, pairs in records if head[1] == kind]
-    at_ns = np.unique(np.concatenate([pairs[:, 0] for _, pairs in own] or [np.zeros(0, int)]))
+    """Return the slices of one kind. A record is the head of a slice, whose fields slices.h names,
+    and its buckets: response time in ns, number of requests."""
+    own = [(head, buckets) for head, buckets in records if head[1] == kind]
+    times_ns = [buckets[:, 0] for _, buckets in own]
+    at_ns = np.unique(np.concatenate(times_ns or [np.zeros(0, int)]))
     count, size, hits, hit_bytes, sum_ns = sums = np.zeros((5, nslices), np.int64)
     counts = np.zeros((nslices, len(at_ns)), np.int64)
-    for head, pairs in own:
-        sums[:, head[0]] = head[[2, 3, 6, 7, 8]]
-        np.add.at(counts[head[0]], np.searchsorted(at_ns, pairs[:, 0]), pairs[:, 1])
+    for head, buckets in own:
+        number = head[0]  # of the slice
+        sums[:, number] = head[[2, 3, 6, 7, 8]]  # in the order of the five names above
+        np.add.at(counts[number], np.searchsorted(at_ns, buckets[:, 0]), buckets[:, 1])
     return Measured(count, size, hits, hit_bytes, sum_ns, at_ns, counts)
 
 
@@ -138,11 +142,12 @@ def read_slices(path: Path) -> Slices:
 
 
 def parse_slices(data: bytes) -> Slices:
-    """Return the slices of the bytes of a file that the replayer wrote. No response time is longer
-    than the longest one of all, as its bucket might say."""
+    """Return the slices of the bytes of a file that the replayer wrote. A bucket's time is its
+    upper end, which may be more than the longest response of all; then it is cut to this."""
     records = split_records(np.frombuffer(data, "<i8"))
-    longest = max((int(head[5]) for head, _ in records), default=0)
-    records = [(head, np.minimum(pairs, [longest, 1 << 62])) for head, pairs in records]
+    longest_ns = max((int(head[5]) for head, _ in records), default=0)
+    limits = [longest_ns, 1 << 62]  # of a bucket's time, and of its count, which stays as it is
+    records = [(head, np.minimum(buckets, limits)) for head, buckets in records]
     nslices = 1 + max((int(head[0]) for head, _ in records), default=0)
     return Slices(*(measured_of(records, kind, nslices) for kind in range(len(KINDS))))
 

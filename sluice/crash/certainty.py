@@ -158,16 +158,19 @@ class Continuations:
 
 
 def changed_sectors(platters: Platters, number: int) -> list[int]:
-    """Return which sectors of a pending write differ from what may be there without it."""
-    others = [p for n, pieces in platters.pending.items() if n != number for p in pieces]
-    below: dict[int, set[int]] = {}
-    for sector, key, _ in others:
-        below.setdefault(sector, set()).add(key)
-    return [
-        i
-        for i, (sector, key, _) in enumerate(platters.pending[number])
-        if below.get(sector, set()) | {platters.durable.get(sector, (0, b""))[0]} != {key}
-    ]
+    """Return the indices of those sectors of a pending write that differ from at least one of the
+    contents that may be there without it: the durable ones, and those of other pending writes."""
+    others: dict[int, set[int]] = {}  # by sector: the keys of its contents in other pending writes
+    for other, pieces in platters.pending.items():
+        if other != number:
+            for sector, key, _ in pieces:
+                others.setdefault(sector, set()).add(key)
+    changed = []
+    for i, (sector, key, _) in enumerate(platters.pending[number]):
+        durable_key, _ = platters.durable.get(sector, (0, b""))
+        if {durable_key, *others.get(sector, ())} != {key}:
+            changed.append(i)
+    return changed
 
 
 def find_certainty(

@@ -98,26 +98,28 @@ def given_out_early(p: LogPlanter) -> Events:
 
 
 def data_last(p: LogPlanter) -> Events:
-    """Write a file's data after the commit of its metadata."""
+    """Write a file's data after the commit of its metadata, and after the flush behind it."""
     data = [i for i in p.writes(1) + p.writes(2) if i < p.logged()]
-    return p.insert_before(p.last_commit() + 2, [p.events[i] for i in data], data)
+    behind_flush = p.last_commit() + 2
+    return p.insert_before(behind_flush, [p.events[i] for i in data], data)
 
 
 def no_copies(p: LogPlanter) -> Events:
     """Write zeros in place of the log's copies of blocks."""
-    first = p.logged()
-    found = list(p.events)
-    for i in range(first, p.last_commit() - 1):
-        data = found[i].data[: p.block_bytes] if is_head(found[i]) else b""
-        found[i] = replace(found[i], data=data + bytes(len(found[i].data) - len(data)))
-    return found
+    events = list(p.events)
+    for i in range(p.logged(), p.last_commit() - 1):
+        data = events[i].data
+        kept = data[: p.block_bytes] if is_head(events[i]) else b""  # a block of the log's own
+        events[i] = replace(events[i], data=kept.ljust(len(data), b"\0"))
+    return events
 
 
 def wrong_home(p: LogPlanter) -> Events:
     """Write the number of another block into the log's descriptor."""
     home = p.block_of("/h")[0] // p.block_bytes
-    at = p.events[p.writes_of_type(DESCRIPTOR)[-1]].at + HEAD.size
-    return p.patch_writes([p.writes_of_type(DESCRIPTOR)[-1]], at, home.to_bytes(4, "big"))
+    descriptor = p.writes_of_type(DESCRIPTOR)[-1]
+    first_tag = p.events[descriptor].at + HEAD.size
+    return p.patch_writes([descriptor], first_tag, home.to_bytes(4, "big"))
 
 
 def wrong_number(p: LogPlanter) -> Events:

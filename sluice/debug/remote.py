@@ -165,8 +165,8 @@ class RemoteExplainer:
         self.quickest_ns = min((ns for ns in waits_ns if ns >= 0), default=0)
         assert self.kept.server
         names = self.kept.server.recording.names.values()
-        never = sum(name == SERVER_NAME for name in names) - OTHERS - len(self.busy)
-        self.unused = max(0, never)  # processes of the server that took no call
+        servers = sum(name == SERVER_NAME for name in names) - OTHERS
+        self.unused = max(0, servers - len(self.busy))  # processes that took no call
 
     def _find_server_work(self, server: Kept) -> None:
         """Find the reads and the uses of buffers of each process of the server, and the requests

@@ -30,9 +30,13 @@ def column_widths(rows: Rows) -> list[int]:
 
 
 def name_columns_width(wide: list[int], width: int) -> int:
-    """Return the width of the columns that name a row, together."""
-    whole = sum(wide) + GAP * (len(wide) - 1) if wide else 0
-    return min(whole, max(int(width * NAMES), len(wide) * (GAP + 1)))
+    """Return the width that the columns which name a row have together: as much as they need, but
+    no more than the share NAMES of the terminal, unless each had less than a letter.
+
+    wide: what each column needs, in letters; width: the terminal's.
+    """
+    needed = sum(wide) + GAP * (len(wide) - 1) if wide else 0
+    return min(needed, max(int(width * NAMES), len(wide) * (GAP + 1)))
 
 
 def split_columns(wide: list[int], keys: int, width: int) -> Iterator[list[int]]:

@@ -24,18 +24,22 @@ def split_key(keys: str) -> Path:
 
 
 class Lines:
-    """The line numbers, from 1, at which the keys of a file stand."""
+    """The line numbers, from 1, at which the keys of a file stand.
+
+    The path of a table in an array has the table's index as its last part. known: the line of each
+    path.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text.splitlines()
         self.known: dict[Path, int] = {}
-        arrays: dict[Path, int] = {}
-        table: Path = ()
+        arrays: dict[Path, int] = {}  # by array of tables: the index of its last table
+        table: Path = ()  # the table of this line
         inside = ""  # the quotes that text of several lines began with
-        rows = False
+        in_rows = False
         for number, line in enumerate(self.text, 1):
-            if rows:
-                rows = not line.startswith("]")
+            if in_rows:
+                in_rows = not line.startswith("]")
                 if ROW.match(line):
                     arrays[table[:-1]] = self.add_row(table, arrays[table[:-1]], number)
             elif not inside:
@@ -48,19 +52,19 @@ class Lines:
                     self.known.setdefault(table, number)
                 elif entry:
                     self.known.setdefault((*table, *split_key(entry[1])), number)
-                    rows = entry[1] == "rows" and table[:-1] in arrays and "]" not in line
+                    in_rows = entry[1] == "rows" and table[:-1] in arrays and "]" not in line
             for quotes in QUOTES:
                 if line.count(quotes) % 2 and inside in ("", quotes):
                     inside = "" if inside else quotes
 
     def add_row(self, table: Path, last: int, number: int) -> int:
-        """Note a row of a table at this line. last: the index of the last row, or of the table if
-        it has none yet. Returns the row's index."""
-        first = (*table, "rows") in self.known
-        index = last if first else last + 1
+        """Note that a row of a table stands at the line `number`, and return the row's index in the
+        array. The first row has the table's own index. last: the last index in use."""
+        is_first = (*table, "rows") in self.known
+        index = last if is_first else last + 1
         row = (*table[:-1], index)
         shared = {path: at for path, at in self.known.items() if path[: len(table)] == table}
-        for path, at in shared.items():
+        for path, at in shared.items():  # the row has the keys of the table
             self.known.setdefault((*row, *path[len(table) :]), at)
         self.known[row] = number
         self.known.pop((*table, "rows"), None)

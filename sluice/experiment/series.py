@@ -70,12 +70,16 @@ def last_by_bin(bin: "np.ndarray", value: "np.ndarray", bins: int) -> list[int |
 
 
 def count_heat(bin: "np.ndarray", response_ns: "np.ndarray") -> list[list[int]]:
-    """Return how many responses each bin has of each bucket that has any."""
+    """Return [bin, lowest response of a bucket in us, number of responses] for each bin and bucket
+    that has any. bin, response_ns: of each response."""
     import numpy as np
 
+    # A bin and a bucket are counted together, as one number.
     keys = bin.astype(np.uint64) << np.uint64(BIN_SHIFT) | bucket_lows(response_ns // 1000)
-    rows = zip(*(part.tolist() for part in np.unique(keys, return_counts=True)), strict=True)
-    return [[key >> BIN_SHIFT, key & (1 << BIN_SHIFT) - 1, count] for key, count in rows]
+    found, counts = np.unique(keys, return_counts=True)
+    low_us = (1 << BIN_SHIFT) - 1  # a mask
+    pairs = zip(found.tolist(), counts.tolist(), strict=True)
+    return [[key >> BIN_SHIFT, key & low_us, count] for key, count in pairs]
 
 
 def queue_bins(

@@ -196,13 +196,17 @@ def trace_capacity(data: Mapping[str, Any]) -> int:
 
     It is whole MiB, and any smaller trace fits as well in the parts of describe_requests().
     """
-    others = [f"1:{size}" for size in data.get("files", {}).values()]
-    matches = map(SCATTERED.fullmatch, [*others, *data.get("scatter", {}).values()])
-    taken = sum(int(of[1]) * (size_bytes(of[2]) + FILE_SPARE) for of in matches if of)
+    single = [f"1:{size}" for size in data.get("files", {}).values()]
+    texts = [*single, *data.get("scatter", {}).values()]  # COUNT:SIZE of other files
+    matches = [match for text in texts if (match := SCATTERED.fullmatch(text))]
+    taken = sum(int(match[1]) * (size_bytes(match[2]) + FILE_SPARE) for match in matches)
     free = int(min(size_bytes(data["size"]), MOST_DISKS) * SHARE) - SPARE - taken
-    most = max(free // ROUND, 0)
-    part = -(-most // PARTS)  # of the largest traces; those of PARTS smaller ones fit in any case
-    return max(most // part * part, PARTS * (part - 1)) * ROUND if part else 0
+    most_mb = max(free // ROUND, 0)
+    part_mb = -(-most_mb // PARTS)  # rounded up: the largest size of a part
+    if not part_mb:
+        return 0
+    # Either as many of the largest parts as fit, or all parts with 1 MiB less, which always fit.
+    return max(most_mb // part_mb * part_mb, PARTS * (part_mb - 1)) * ROUND
 
 
 def is_open_loop(commands: str, variables: Variables) -> bool:

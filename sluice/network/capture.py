@@ -108,7 +108,7 @@ def describe_arp(data: bytes) -> str:
 
 
 def describe_payload(protocol: int, data: bytes) -> str:
-    """Return the begin of a datagram's payload in words."""
+    """Return the head of a UDP or ICMP message in words; of another protocol, its number."""
     if protocol == UDP and len(data) >= UDP_BYTES:
         source, target, size, _ = struct.unpack_from(">HHHH", data)
         return f"UDP {source} > {target}, {size - UDP_BYTES} bytes"
@@ -123,14 +123,16 @@ def describe_ip(data: bytes) -> str:
     if len(data) < IP_BYTES:
         return f"IP, cut off after {len(data)} bytes"
     size, number, fragment = struct.unpack_from(">HHH", data, 2)
-    head, at = (data[0] & 15) * 4, (fragment & OFFSET) * 8
-    payload = data[head:size]
+    head_bytes = (data[0] & 15) * 4  # the packet counts in words
+    at = (fragment & OFFSET) * 8  # the fragment's first byte; the packet counts in 8 bytes
+    has_more = fragment & MORE
+    payload = data[head_bytes:size]
     text = f"{format_host(data[12:16])} > {format_host(data[16:20])}: "
-    if not at:
+    if at == 0:
         text += describe_payload(data[9], payload)
-    if at or fragment & MORE:
-        text += f"{', ' if not at else ''}fragment {number:#06x} {at}+{len(payload)}"
-        text += "" if fragment & MORE else ", the last"
+    if at or has_more:
+        text += f"{', ' if at == 0 else ''}fragment {number:#06x} {at}+{len(payload)}"
+        text += "" if has_more else ", the last"
     return text
 
 

@@ -28,7 +28,7 @@ class Forward:
     port: int
 
     def __str__(self) -> str:
-        """Return it as QEMU's option for it."""
+        """Return the part of QEMU's option -netdev user that makes this forward."""
         to = host_address(self.machine)
         return f"hostfwd=udp:127.0.0.1:{self.host_port}-{to}:{self.port}"
 
@@ -42,11 +42,12 @@ def user_network(forwards: tuple[Forward, ...]) -> tuple[str, ...]:
 
 def is_for_host(frame: bytes) -> bool:
     """Return whether a frame is for the host: to its hardware address, or a question for it."""
-    if frame[:6] == MAC:
+    to, kind, packet = frame[:6], frame[12:ETHERNET_BYTES], frame[ETHERNET_BYTES:]
+    if to == MAC:
         return True
-    asks = frame[:6] == EVERYONE and frame[12:ETHERNET_BYTES] == TYPE_ARP.to_bytes(2, "big")
-    target = frame[ETHERNET_BYTES + 24 : ETHERNET_BYTES + ARP_BYTES]
-    return asks and format_host(target) == ADDRESS
+    is_question = to == EVERYONE and kind == TYPE_ARP.to_bytes(2, "big")
+    asked_for = packet[24:ARP_BYTES]  # the Internet address that an ARP packet ends with
+    return is_question and format_host(asked_for) == ADDRESS
 
 
 @dataclass

@@ -38,11 +38,12 @@ def shrink(png: bytes) -> bytes:
     if form != [8, RGBA, 0, 0, 0]:
         return png
     rows = np.frombuffer(data, np.uint8).reshape(height, 1 + 4 * width)
-    pixels = rows[:, 1:].reshape(height, width, 4)
-    sub = rows[:, 0] == SUB
-    if not (sub | (rows[:, 0] == UNFILTERED)).all():
+    filters, pixels = rows[:, 0], rows[:, 1:].reshape(height, width, 4)
+    has_differences = filters == SUB
+    if not (has_differences | (filters == UNFILTERED)).all():
         return png
-    pixels = np.where(sub[:, None, None], pixels.cumsum(axis=1, dtype=np.uint8), pixels)
+    summed = pixels.cumsum(axis=1, dtype=np.uint8)
+    pixels = np.where(has_differences[:, None, None], summed, pixels)
     if not (pixels[..., 3] == OPAQUE).all():
         return png
     out = np.zeros((height, 1 + 3 * width), np.uint8)

@@ -199,16 +199,17 @@ def cut_digits(values: list[float], digits: int) -> list[float]:
 
 
 def pare_row(row: StoredRow, quoted: list[Source]) -> StoredRow:
-    """Return the part of a row that documents show."""
-    used: dict[str, set[str]] = {}
-    for words in quoted:
-        named = {name: said for name, said in words.items() if name not in ABOUT}
-        arms = words.get("arm", row["arm"])
-        if arms == row["arm"] and all(str(row["at"].get(k)) == v for k, v in named.items()):
-            used.setdefault(words["metric"], set()).add(words.get("is", "measured"))
+    """Return the part of a row that documents show. quoted: the sources of all figures in
+    documents."""
+    used: dict[str, set[str]] = {}  # by metric: the kinds of its figures that documents quote
+    for source in quoted:
+        variables = {name: value for name, value in source.items() if name not in ABOUT}
+        is_of_arm = source.get("arm", row["arm"]) == row["arm"]
+        if is_of_arm and all(str(row["at"].get(k)) == v for k, v in variables.items()):
+            used.setdefault(source["metric"], set()).add(source.get("is", "measured"))
 
     def ours(metric: str) -> set[str]:
-        """Return which kinds of this metric's own figures are quoted, not the model's or the
+        """Return which kinds of this metric's own figures are quoted, without the model's and the
         paper's."""
         return used.get(metric, set()) - {*compact.OTHERS}
 

@@ -266,21 +266,23 @@ class Log:
     def commit(self, s: LogSector) -> None:
         """Free the slots that the sector replaces, because the sector is on the disk now."""
         before = self._rows.get(s.piece, NEVER_WRITTEN)
-        for i in (i for i, slot in enumerate(s.entries) if slot != before[i]):
-            old, slot = before[i], s.entries[i]
+        for i, (old, new) in enumerate(zip(before, s.entries, strict=False)):
+            if new == old:
+                continue
             if old:
                 self.free.add(old)
-            if slot:
-                self.map[s.piece * ENTRIES + i] = slot
+            if new:
+                self.map[s.piece * ENTRIES + i] = new
         self._rows[s.piece] = s.entries
         if s.piece in self.at:
             self.free.add(self.at[s.piece][1])
         self.at[s.piece] = (s.seq, s.slot)
-        moved = [piece for _, _, piece in s.down]
-        gone = {*moved, s.piece}
-        for piece, children in self.below.items():
-            self.below[piece] = [child for child in children if child not in gone]
-        self.below[s.piece] = moved
+        # The sector is the new root. The pieces that it leads to hang below no other piece.
+        children = [piece for _, _, piece in s.down]
+        moved = {*children, s.piece}
+        for piece, below in self.below.items():
+            self.below[piece] = [child for child in below if child not in moved]
+        self.below[s.piece] = children
         self.root = s.piece
 
     def write(self, block: int, slots: Iterator[int]) -> Iterator[tuple[int, LogSector | None]]:

@@ -71,12 +71,12 @@ def mean_cylinder_sectors(free: float, t: int, s: int) -> float:
     """Return the mean of min(x, y): the sum over k of P(x > k) P(y > k). y > k is certain before
     the heads are switched."""
     q = (1 - free) ** (t - 1)
-    mean, k, more = 0.0, 0, 1.0
-    while more > NEGLIGIBLE:
-        x_is_later = (1 - free) ** (k + 1)
+    mean, k, both_later = 0.0, 0, 1.0
+    while both_later > NEGLIGIBLE:
+        x_is_later = (1 - free) ** (k + 1)  # the probability
         y_is_later = 1 if k < s else q ** (k + 1 - s)
-        more = x_is_later * y_is_later
-        mean += more
+        both_later = x_is_later * y_is_later
+        mean += both_later
         k += 1
     return mean
 
@@ -105,9 +105,10 @@ def exact_fill_sectors(n: int, s: int, m: int) -> float:
 
 
 def best_threshold(n: int, s: int) -> int:
-    """Return the m for which exact_fill_sectors() is smallest; the smallest such m."""
-    sums = list(accumulate((mean_passed_sectors(n, k) for k in range(n)), initial=float(s)))
-    return min(range(n), key=lambda m: sums[n - m] / (n - m))
+    """Return the m for which exact_fill_sectors() is smallest; the smallest one of several."""
+    # times[w]: of the switch to the track and the first w writes
+    times = list(accumulate((mean_passed_sectors(n, k) for k in range(n)), initial=float(s)))
+    return min(range(n), key=lambda m: times[n - m] / (n - m))
 
 
 def predict(system: System, parameters: dict[str, float]) -> dict[str, float]:

@@ -28,14 +28,18 @@ class Extents:
         return [(time_ns, at, length, write) for at, length in self.stretches(file, offset, size)]
 
     def stretches(self, file: str, offset: int, size: int) -> Iterator[tuple[int, int]]:
-        """Yield place and length of each stretch of the disk that a part of a file has."""
-        start, end = -1, -1
+        """Yield place and length of each stretch of the disk that a part of a file has. Pieces of
+        the file that lie side by side on the disk are one stretch."""
+        start, end = -1, -1  # of the stretch so far
         while size:
             number, within = divmod(offset, EXTENT)
             length = min(size, EXTENT - within)
-            at = self.pieces.setdefault((file, number), len(self.pieces)) * EXTENT + within
-            if at != end and start >= 0:
-                yield start, end - start
-            start, end = (at if at != end else start), at + length
+            piece = self.pieces.setdefault((file, number), len(self.pieces))
+            at = piece * EXTENT + within
+            if at != end:
+                if start >= 0:
+                    yield start, end - start
+                start = at
+            end = at + length
             offset, size = offset + length, size - length
         yield start, end - start

@@ -81,12 +81,16 @@ def parse_operation(word: str) -> int | str:
 
 def find_fields(words: Sequence[str]) -> list[str]:
     """Return a line's fields in the order of COLUMNS, and the device or "", found without a head.
-    Raises ValueError."""
+    Raises ValueError.
+
+    The four fields from the sector on are found by their shape. The search begins at the line's
+    end, because the command's name may have commas and look like anything.
+    """
     for at in range(len(words) - len(SHAPE), COMMAND, -1):
-        there = words[at : at + len(SHAPE)]
-        if all(shape.fullmatch(word) for shape, word in zip(SHAPE, there, strict=True)):
-            rest = words[at + len(SHAPE) :]
-            return [words[0], *there, next((one for one in rest if NUMBERS.fullmatch(one)), "")]
+        found, rest = words[at : at + len(SHAPE)], words[at + len(SHAPE) :]
+        if all(shape.fullmatch(word) for shape, word in zip(SHAPE, found, strict=True)):
+            device = next((word for word in rest if NUMBERS.fullmatch(word)), "")
+            return [words[0], *found, device]
     raise ValueError("no sector, operation, size and latency one after another")
 
 
