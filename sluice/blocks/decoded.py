@@ -39,24 +39,18 @@ Seen = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Decoded:
-    """The facts about a decoded trace.
+    """The facts about a decoded trace."""
 
-    requests, reads: how many; bytes, read_bytes: their lengths together; blocks: different blocks
-    of 4 KiB that they touch; volume_bytes: the disk that has room for them, in whole MiB; last_ns:
-    when the last one comes, in ns after the first; timeless: true if the format has no times;
-    left_out: in words, the requests that the format leaves out; format: its name.
-    """
-
-    requests: int
-    reads: int
-    bytes: int
-    read_bytes: int
-    blocks: int
-    volume_bytes: int
-    last_ns: int
-    timeless: bool
-    left_out: str
-    format: str
+    requests: int  # their number
+    reads: int  # how many of them read
+    bytes: int  # of all requests
+    read_bytes: int  # of the reads
+    blocks: int  # different blocks of 4 KiB that the requests touch
+    volume_bytes: int  # of the disk that has room for them: whole MiB
+    last_ns: int  # when the last request comes, after the first one
+    timeless: bool  # the format has no times
+    left_out: str  # the requests that the format leaves out, in words
+    format: str  # its name
 
 
 @dataclass

@@ -26,14 +26,15 @@ static u64 runs;  /* how often a fiber came to the run queue */
 static u64 idles; /* how often there was none */
 
 /*
- * The turn. In the kernel, passing it makes every process that sleeps on it
- * runnable; each that then finds it taken goes back to sleep. Here they stay on
- * two lists: `asleep`, and `woken`, which `group` divides into those that
- * came to the run queue together.
+ * The turn. In the kernel, passing the turn makes every process runnable that
+ * sleeps on it. Each process that then finds the turn taken goes back to sleep.
+ * Here these fibers stay on two lists: `asleep` and `woken`. A group is the
+ * part of `woken` that came to the run queue at one time.
  */
 static struct {
-    bool is_free, passed; /* passed: those asleep came to the run queue, */
-    u64 number;           /* as number this */
+    bool is_free;
+    bool passed; /* the fibers asleep are runnable, from run `number` on */
+    u64 number;
     struct list asleep, woken;
     u64 nasleep;
     struct group {
@@ -81,8 +82,9 @@ static void turn_wake(void)
     turn.passed = false;
 }
 
-/* The fiber that comes first of those that the turn woke; those that find the
- * turn taken go to sleep again. NULL: the run queue comes first. */
+/* Return the first woken fiber, if the turn is free for it. If the turn is
+ * taken, put woken fibers back to sleep. NULL: no woken fiber came to the run
+ * queue before `before`. */
 static struct list *turn_choose(u64 before)
 {
     turn_wake();

@@ -37,8 +37,9 @@ class Hits:
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample of the blocks: those whose hash is among the `rate` smallest or, if `most` is not
-    0, so many at most, to which the rate is lowered. salt: tells several samples apart."""
+    """A sample of the blocks: the share `rate` of them, which has the smallest hashes. If `most` is
+    not 0, the rate is lowered until there are `most` blocks or fewer. salt: another salt gives
+    another sample."""
 
     rate: float = 1.0
     most: int = 0
@@ -47,20 +48,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class Curve:
-    """Hits by the cache's size.
+    """Hits by the cache's size, and what it took to compute them."""
 
-    sizes: in blocks; hits: at each size; all: what would hit in an endless cache that was full
-    from the start; blocks: how many the trace touches, or 0 if they were not counted; rate: the
-    share of the blocks that was looked at, at the end; error: the standard error of a miss
-    ratio of blocks, as the sample itself tells it, or 0; cpu_s, memory_kb: what the program took.
-    """
-
-    sizes: tuple[int, ...]
-    hits: tuple[Hits, ...]
-    all: Hits
-    blocks: int
-    rate: float
-    error: float
+    sizes: tuple[int, ...]  # in blocks
+    hits: tuple[Hits, ...]  # at each size
+    all: Hits  # all requests, as if each of them hit
+    blocks: int  # how many blocks the trace touches; 0: not counted
+    rate: float  # the share of the blocks in the sample, at the end
+    error: float  # the standard error of a miss ratio of blocks, from the sample; 0 without one
     cpu_s: float
     memory_kb: int
 

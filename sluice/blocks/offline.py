@@ -57,16 +57,17 @@ def sum_slices(path: Path, settings: Settings) -> dict[str, list[int]]:
     warm-up."""
     table = np.memmap(path, REQUEST, "r", HEAD.size)
     nslices = int(table["time_ns"][-1]) // settings.slice + 1
-    found = np.zeros((4, nslices), np.int64)
+    counts, sizes = np.zeros((2, nslices), np.int64), np.zeros((2, nslices), np.int64)
     for low in range(settings.warmup, len(table), PIECE):
         rows = np.array(table[low : low + PIECE])
-        at, write = (rows["time_ns"] // settings.slice).astype(np.int64), rows["write"] == 1
-        for kind, chosen in enumerate((~write, write)):
-            found[kind] += np.bincount(at[chosen], minlength=nslices)
-            size = np.bincount(at[chosen], rows["bytes"][chosen], nslices)
-            found[2 + kind] += size.astype(np.int64)
+        in_slice = (rows["time_ns"] // settings.slice).astype(np.int64)
+        is_write = rows["write"] == 1
+        for kind, chosen in enumerate((~is_write, is_write)):
+            counts[kind] += np.bincount(in_slice[chosen], minlength=nslices)
+            size = np.bincount(in_slice[chosen], rows["bytes"][chosen], nslices)
+            sizes[kind] += size.astype(np.int64)
     names = ("reads", "writes", "read_bytes", "write_bytes")
-    return dict(zip(names, found.tolist(), strict=True))
+    return dict(zip(names, [*counts.tolist(), *sizes.tolist()], strict=True))
 
 
 def add_zeros(misses: Measured | None, count: list[int], size: list[int]) -> Measured:

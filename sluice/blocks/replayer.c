@@ -106,8 +106,8 @@ static void input_open(const char *path)
     input.most = head.count ? head.count : ~0UL;
 }
 
-/* Check a request: its size and direction, that it lies in the volume, and that
- * times rise. */
+/* Fail unless the request is on the volume, and not due before the one before
+ * it. */
 static void check(const struct packed_request *r)
 {
     u64 size = options.volume_bytes;
@@ -167,13 +167,15 @@ static struct {
     FILE *log;
 } sums;
 
-/* Return the upper end of the bucket in which that quantile lies. */
+/* The response time in ns that per_10000 of 10,000 requests do not exceed: the
+ * upper end of the bucket in which the request of this rank is. */
 static u64 quantile(const struct times *t, u64 per_10000)
 {
-    u64 rank = ((unsigned __int128)t->count * per_10000 + 9999) / 10000, n = 0;
+    u64 rank = ((unsigned __int128)t->count * per_10000 + 9999) / 10000;
+    u64 upto = 0; /* requests in this bucket and those before */
     for (u32 i = 0; t->bucket && i < HIST_BUCKETS; i++) {
-        n += t->bucket[i];
-        if (n && n >= rank)
+        upto += t->bucket[i];
+        if (upto && upto >= rank)
             return MIN(t->max, hist_low(i + 1) - 1);
     }
     return 0;

@@ -16,8 +16,7 @@ static struct {
     u64 room;            /* slices */
 } slices;
 
-/* Add a request to the times: count, bytes, hits, sum, squares and
- * histogram. */
+/* Count a request. Short times have a bucket each, longer ones share them. */
 void times_add(struct times *t, u64 ns, u64 bytes, u64 hit_bytes)
 {
     if (!t->bucket)

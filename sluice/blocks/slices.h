@@ -23,7 +23,7 @@ struct times {
 /* Add a request: its response time, bytes, and bytes that hit. */
 void times_add(struct times *t, u64 ns, u64 bytes, u64 hit_bytes);
 
-/* The same, to the slice of this number. */
+/* Add a request to the slice of this number. */
 void slices_add(u64 slice, bool write, u64 ns, u64 bytes, u64 hit_bytes);
 
 /* Write the file. Returns whether it could be written. */

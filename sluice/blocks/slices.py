@@ -153,7 +153,8 @@ def parse_slices(data: bytes) -> Slices:
 
 
 def dump_slices(slices: Slices) -> bytes:
-    """Return slices in the form of the file."""
+    """Return slices in the form of the file: for each slice and kind with requests a record, its
+    head and its buckets."""
     found: list[Numbers] = []
     for number in range(len(slices.reads.count)):
         for kind, one in enumerate((slices.reads, slices.writes)):
@@ -211,8 +212,8 @@ def bootstrap(measured: Measured) -> dict[str, Interval]:
 
 
 def slice_length(last_ns: int) -> int:
-    """Return the length in ns of the slices of a trace that takes so long: a part of an hour, or
-    whole hours, so that there are WANTED slices at least, and MOST at most."""
+    """Return the length in ns of the slices of a trace whose last request comes at last_ns: a part
+    of an hour, or whole hours, so that there are WANTED slices at least, and MOST at most."""
     if last_ns >= WANTED * HOUR_NS:
         fitting = (n for n in HOURS if last_ns / (n * HOUR_NS) <= MOST)
         return next(fitting, math.ceil(last_ns / MOST / HOUR_NS)) * HOUR_NS

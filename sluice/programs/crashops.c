@@ -230,6 +230,8 @@ static const struct operation {
 
 /* ---- a workload ---- */
 
+/* Split a line into words, in place, and do the operation of this name and
+ * number of words. Returns its result. */
 static i64 do_line(char *line)
 {
     char *word[WORDS + 1];

@@ -22,8 +22,8 @@ void _start(int argc, char **argv, gate_fn *to_kernel)
     start_main(argc, argv);
 }
 
-/* An int that a caller passes has no defined upper half here, as RISC-V's has.
- * Two calls take one that may be negative. */
+/* On RISC-V the upper half of an int argument is its sign; here it is not
+ * defined. So it is set for the two calls whose int may be negative. */
 static i64 call(u64 number, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
 {
     if (number == SYS_wait || number == SYS_kill)

@@ -120,8 +120,9 @@ int copyinstr(char *to, u64 from_user, u64 n)
 
 /* ---- into user mode ---- */
 
-/* Copy the stack that exec has built to the program's own top, and move the
- * addresses in it by the same distance. */
+/* exec has laid out the stack below USER_TOP. Copy it to the process's own
+ * place, and move the stack pointer and argv: its address (A1) and its pointers
+ * up to NULL. */
 void space_place_stack(struct space *s, struct trapframe *f)
 {
     u64 distance = space_stack_top(s) - USER_TOP;

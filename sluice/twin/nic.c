@@ -80,8 +80,8 @@ static void keep(const u8 *frame, u32 bytes)
 
 /* ---- sockets ---- */
 
-/* Join the network: "NUMBER:SOCKET..." is this machine's number and a socket
- * for each peer. */
+/* Read SELF:SOCKET:SOCKET..., this machine's number and a socket for each peer.
+ * False if the word is something else. */
 bool nic_join(const char *word)
 {
     char *at;
@@ -112,7 +112,7 @@ static void write_to(struct peer *p, const u8 *data, u32 bytes)
 static bool wait_for_more(void)
 {
     struct pollfd wanted[PEERS];
-    u32 here = 0;
+    u32 here = 0; /* peers that have not ended */
     for (u32 i = 0; i < npeers; i++) {
         wanted[i] = (struct pollfd){.fd = peers[i].socket, .events = POLLIN};
         here += peers[i].socket >= 0;

@@ -60,6 +60,7 @@ static u64 dynamic(const struct program *p, i64 tag)
     return 0;
 }
 
+/* Map the whole file for reading, and check that it can lie at any address. */
 static void open_file(struct program *p, const char *path)
 {
     struct program_file *f = p->file;

@@ -200,8 +200,8 @@ void vm_map_kernel(u64 va, void *page)
         panic("twin: no memory for a kernel stack");
 }
 
-/* Copy a program's data and stack, as far as they are used, to a place of its
- * own. */
+/* Copy the data, the heap and the used stack of a process to a place of the
+ * child's own. Pointers among them are moved by the same distance. */
 int vm_fork(u64 *from, u64 *to, u64 hot_va)
 {
     struct space *s = space_of(from), *child = space_of(to);

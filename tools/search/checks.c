@@ -49,6 +49,8 @@ static u64 length(const struct list *l, const char *name)
     return n;
 }
 
+/* A buffer is on just those lists that its flags say. let_go: dirty, and not in
+ * a write now; then it waits on the delayed-write list or the pending list. */
 static void check_dirty_lists(const struct buf *b)
 {
     bool let_go = b->block.dirtied_ns && !(b->flags & B_WRITE);
@@ -192,21 +194,22 @@ static void check_queue(void)
                 length(&q->arrived[i], "queue by age"), q->length[i]);
 }
 
-/* The processes that hold buffers, or were just handed the right to. */
+/* The cache counts the processes that hold buffers, and those that were just
+ * given the right to take one. Those are ready, but not each ready one is. */
 static void check_holders(void)
 {
-    u32 holders = 0, sure = 0;
+    u32 least = 0, most = 0;
     for (u32 i = 0; i < watch->ntasks; i++) {
         const struct task *t = &world.tasks[i];
-        sure += t->proc.buffers_held != 0;
-        holders += t->proc.buffers_held != 0 || t->state == TASK_READY;
+        least += t->proc.buffers_held != 0;
+        most += t->proc.buffers_held != 0 || t->state == TASK_READY;
         WATCHED(8, t->proc.buffers_held <= BUFFERS_HELD, "%s holds %u buffers",
                 t->proc.name, t->proc.buffers_held);
         WATCHED(8, t->state != TASK_DONE || !t->proc.buffers_held,
                 "%s has ended, and holds a buffer", t->proc.name);
     }
-    WATCHED(8, sure <= bcache.holders && bcache.holders <= holders,
-            "%u to %u processes hold buffers, not %u", sure, holders,
+    WATCHED(8, least <= bcache.holders && bcache.holders <= most,
+            "%u to %u processes hold buffers, not %u", least, most,
             bcache.holders);
     WATCHED(8, bcache.holders <= MAX(1, bcache.nbufs / BUFFERS_HELD),
             "%u processes hold buffers, which are too few", bcache.holders);
@@ -285,9 +288,10 @@ static bool any_slot(void)
     return false;
 }
 
+/* If nothing can happen any more, then nothing may be left to do. */
 static void check_progress(void)
 {
-    const struct task *waits = NULL;
+    const struct task *waits = NULL; /* a process that sleeps without limit */
     for (u32 i = 0; i < watch->ntasks; i++) {
         const struct task *t = &world.tasks[i];
         if (t->state == TASK_READY)
@@ -328,6 +332,8 @@ static bool ages(const struct buf *b)
            !b->block.held_back && b->block.dirtied_ns;
 }
 
+/* While the update daemon sleeps, no dirty block is older than the update
+ * policy promises. If it waits for a busy buffer, it may be late. */
 static void check_age(void)
 {
     const struct task *daemon = &world.tasks[DAEMON];

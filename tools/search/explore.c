@@ -76,8 +76,9 @@ static void drop_kept(u32 state)
     state_drop(s);
 }
 
-/* Make the machine's state this one by its path, and keep a snapshot on each
- * level. */
+/* Bring the machine into this state. The levels have snapshots of the states on
+ * the path to the last one: begin with the last level that both paths share,
+ * repeat the steps from there on, and keep a snapshot of each. */
 static void go_along(u32 state)
 {
     u32 path[DEPTH_MOST + 2], n = path_of(state, path), level = 0;

@@ -26,6 +26,8 @@ static struct virtio_blk {
 
 /* ---- violations and notes ---- */
 
+/* End the step: note what is wrong, and jump back to the search. number: the
+ * invariant's in the kernel's headers, or 0. */
 void violated(u32 number, const char *fmt, ...)
 {
     va_list args;
@@ -89,7 +91,7 @@ void kprintf(const char *fmt, ...)
 
 #define ARGS_MOST 32
 
-/* Set at the boot only. */
+/* Set at the boot only. asked: a part of the kernel has read the argument. */
 static struct arg {
     char name[48], value[64];
     bool asked;
@@ -131,7 +133,7 @@ const char *arg_text(const char *name)
     return NULL;
 }
 
-/* A cache may be smaller than any machine's. */
+/* A cache may be smaller than any machine's, so nbuf has no limits here. */
 u64 arg_number(const char *name, u64 def, u64 min, u64 max)
 {
     u64 value;
@@ -252,7 +254,8 @@ void irq_pop_off(void)
 {
 }
 
-/* GCC wants it apart from the function that has called __builtin_setjmp. */
+/* Continue at `to`, which __builtin_setjmp has filled. GCC does not allow this
+ * jump in the function that has called __builtin_setjmp. */
 __attribute__((noinline, noreturn)) static void leap(void **to)
 {
     __builtin_longjmp(to, 1);
@@ -317,6 +320,8 @@ void wakeup(const void *chan)
     }
 }
 
+/* Run a task until it sleeps, ends or pauses; `stop` comes back here. pause_at:
+ * it pauses at this release of its last lock, counted from 1; 0: at none. */
 void task_run(struct task *t, u32 pause_at)
 {
     if (__builtin_setjmp(watch->back) == 0) {
@@ -332,14 +337,15 @@ void task_run(struct task *t, u32 pause_at)
     watch->running = NULL;
     if (world.nheld)
         violated(0, "%s stops with %s held", t->proc.name, world.held[0]->name);
-    /* Memory below the stack's top is no part of the state. */
+    /* The stack grows downwards. What lies below its top, go_on's stack
+     * pointer, is no part of the state, so it is cleared. */
     u8 *low = world.stacks[t - world.tasks];
     u8 *top = t->state == TASK_DONE ? low + STACK_BYTES : t->go_on[2];
     if (*(u64 *)low)
         violated(0, "%s has filled its stack", t->proc.name);
     u8 *from = top - 3072 > low ? top - 3072 : low;
     while (from > low && *(u64 *)(from - 64))
-        from -= 64; /* it had been deeper */
+        from -= 64; /* the stack had been deeper than 3,072 bytes */
     memset(from, 0, top - from);
     if (t->state == TASK_DONE)
         memset(t->go_on, 0, sizeof t->go_on);
@@ -347,9 +353,9 @@ void task_run(struct task *t, u32 pause_at)
 
 /* ---- what is over ---- */
 
-/* The times of a transfer say nothing when it is done, nor the update policy's
- * mark when the block is clean. Cleared, and not left out of the hash, so that
- * a use of one would change what happens. */
+/* When a transfer is done, its times say nothing any more. When a block is
+ * clean, nor does the update policy's mark. They are cleared rather than left
+ * out of the hash, so that a use of one would change what happens. */
 static void clear_times(void)
 {
     BUF_EACH (b) {
@@ -392,6 +398,7 @@ static void guard(const struct spinlock *l, const char *name, const void *start,
         (struct guarded){l, name, start, (u8 *)end - (u8 *)start};
 }
 
+/* Copy all that the lock guards, as it is now. NULL: what any lock guards. */
 static void note_guarded(const struct spinlock *l)
 {
     u8 *copy = as_released;
@@ -402,7 +409,8 @@ static void note_guarded(const struct spinlock *l)
     }
 }
 
-/* Nothing that the lock guards has changed since its release. NULL: any. */
+/* Nothing that the lock guards has changed since the lock was released. NULL:
+ * nothing that any lock guards. */
 static void check_guarded(const struct spinlock *l)
 {
     const u8 *copy = as_released;
@@ -461,6 +469,7 @@ void spin_unlock(struct spinlock *l)
     if (!world.nheld || !l->locked)
         violated(0, "%s releases the lock %s, which nobody has", myproc()->name,
                  l->name);
+    /* Take the lock out of the list of those held, which keeps its order. */
     u32 i = world.nheld;
     while (i && world.held[i - 1] != l)
         i--;
@@ -470,6 +479,7 @@ void spin_unlock(struct spinlock *l)
     l->locked = 0;
     if (watch->ready)
         note_guarded(l);
+    /* A task may pause where it has released its last lock. */
     if (world.nheld || !t || t->state == TASK_ASLEEP || !watch->ready)
         return;
     if (++watch->releases != watch->pause_at)
@@ -538,6 +548,7 @@ void timer_fire(u32 i)
     t->fire(t->arg);
 }
 
+/* Time passes only if no task is ready: until the next deadline or timer. */
 bool time_can_pass(u64 *until_ns)
 {
     *until_ns = NEVER_NS;
@@ -594,15 +605,16 @@ struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *of,
     return &device;
 }
 
-/* No block is in two commands at once, of which one writes. */
+/* While a command writes a block, the device has no other command for it. */
 static void check_overlap(const struct slot *with)
 {
     for (u32 i = 0; i < SLOTS_MOST; i++) {
         const struct slot *s = &world.slots[i];
         if (!s->first || s == with || !(s->write || with->write))
             continue;
-        if (s->sector < with->sector + with->n &&
-            with->sector < s->sector + s->n)
+        bool overlap = s->sector < with->sector + with->n &&
+                       with->sector < s->sector + s->n;
+        if (overlap)
             violated(0, "two commands of one block are at the device at once");
     }
 }
@@ -633,6 +645,9 @@ bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
     return true;
 }
 
+/* Move a command's blocks. A block's contents are one number, which grows with
+ * each write of a program; values[i] is what block i held at the command's
+ * start. */
 static void move(const struct slot *s)
 {
     u64 block = s->sector;
@@ -679,6 +694,8 @@ struct disk *the_disk(void)
     return disk_get(0);
 }
 
+/* A task's first function. makecontext passes whole numbers of 32 bits only, so
+ * the task's address comes in two halves. */
 static void task_begin(u32 low, u32 high)
 {
     struct task *t = (struct task *)((u64)high << 32 | low);

@@ -100,6 +100,8 @@ static void make_search(void)
     search->limit_ns = NEVER_NS / 2;
 }
 
+/* `seen` is a hash table: a power of 2 of places, at least twice as many as
+ * there are states. */
 static void make_tables(void)
 {
     search->seen_room = 1 << 12;

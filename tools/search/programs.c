@@ -341,6 +341,9 @@ static const char *hold_block(struct holding *h, const struct op *op)
     return NULL;
 }
 
+/* Follow which blocks a program holds: an operation with a capital letter, and
+ * g, takes its block; one with a small letter needs a block that g has taken.
+ * Returns what is wrong, or NULL. */
 static const char *hold_check(struct holding *h, const struct op *op)
 {
     if (strchr("RNPDAWMJg", op->what))

@@ -46,18 +46,18 @@ static struct memory {
     } calendars[CALENDARS_MOST];
     u32 ncalendars;
     u32 lines;
-    u64 *root;
-    u8 *excluded; /* of each word */
+    u64 *root;    /* a copy of all memory */
+    u8 *excluded; /* for each word: it is no part of the state */
     u8 *is_class; /* for each word: in_class() of the root's value */
-    u32 *classed; /* numbers of those words that are not excluded */
+    u32 *classed; /* the words with is_class that are not excluded */
     u32 nclassed;
     u32 *live; /* pages that were written since the root */
     u32 nlive;
-    u8 *is_live;
+    u8 *is_live;  /* for each page: it is among those of `live` */
     u32 *changed; /* lines that differ from the root */
     u32 nchanged;
-    bool known; /* they are up to date */
-    u8 *line_changed;
+    bool known;       /* `changed` is up to date */
+    u8 *line_changed; /* for each line: it is among those of `changed` */
 } * region;
 
 /* The words of the state whose meaning is their rank. */
@@ -168,6 +168,8 @@ void state_root(void)
     mprotect(region->start, state_bytes(), PROT_READ);
 }
 
+/* A write has met a protected page: allow it, and note that the page is live.
+ * False if it is no page of the state, or was written before. */
 bool state_first_write(const void *at)
 {
     if (!region || at < (void *)region->start)
@@ -297,31 +299,41 @@ static void collect(u64 word)
     ranked->values[ranked->n++] = word;
 }
 
+/* Sort by insertion: faster than qsort for a few values. */
+static void sort_few(u64 *values, u32 n)
+{
+    for (u32 i = 1; i < n; i++) {
+        u64 v = values[i];
+        u32 k = i;
+        for (; k && values[k - 1] > v; k--)
+            values[k] = values[k - 1];
+        values[k] = v;
+    }
+}
+
+/* Sort the collected words, and keep one of equal words. */
 static void sort_ranked(void)
 {
-    u32 n = 0;
+    u32 kept = 0;
     if (ranked->n > 40)
         qsort(ranked->values, ranked->n, sizeof(u64), compare);
     else
-        for (u32 i = 1; i < ranked->n; i++) {
-            u64 v = ranked->values[i];
-            u32 k = i;
-            for (; k && ranked->values[k - 1] > v; k--)
-                ranked->values[k] = ranked->values[k - 1];
-            ranked->values[k] = v;
-        }
+        sort_few(ranked->values, ranked->n);
     for (u32 i = 0; i < ranked->n; i++)
-        if (!i || ranked->values[i] != ranked->values[n - 1])
-            ranked->values[n++] = ranked->values[i];
-    ranked->n = n;
+        if (!i || ranked->values[i] != ranked->values[kept - 1])
+            ranked->values[kept++] = ranked->values[i];
+    ranked->n = kept;
 }
 
-/* Contents: block in the upper half, and each block's ranks from 0. */
+/* The words among which a word is ranked: those of its class. The contents of a
+ * block, which have the block in their upper half, are ranked among those of
+ * this block only. */
 static u64 group_of(u64 word)
 {
     return CLASS_OF(word) == CLASS_VALUE ? word >> 32 : CLASS_OF(word) << 16;
 }
 
+/* A word's group, and how many smaller words of the group the state has. */
 static u64 rank_of(u64 word)
 {
     u32 low = 0, high = ranked->n;
@@ -338,12 +350,15 @@ static u64 rank_of(u64 word)
     return group_of(word) << 16 | (low - first);
 }
 
+/* What is hashed in place of a word: units or ns since a time, a number's rank,
+ * or the word itself. Old times are all as good as the oldest. */
 static u64 meaning(u64 word)
 {
     const struct calendar *c = calendar_of(word);
     if (c) {
         u64 now = world.now_ns / c->unit_ns;
-        return mix((now > word ? MIN(now - word, FAR) : now - word) + FAR);
+        u64 since = now > word ? MIN(now - word, FAR) : now - word;
+        return mix(since + FAR);
     }
     if (has_number_class(word))
         return rank_of(word);
@@ -355,13 +370,16 @@ static u64 meaning(u64 word)
     return mix(since_ns + CLASS_TIME);
 }
 
-/* Call fn for each word that counts. */
+/* Call fn for each word that counts: those that differ from the root's, and
+ * those whose meaning may change while they stay as they are (is_class). */
 static inline void each_word(void (*fn)(u32 at, u64 word, void *), void *arg)
 {
     const u64 *now = region->start;
-    for (u32 i = 0; i < region->nclassed; i++)
-        if (!region->line_changed[region->classed[i] / WORDS])
-            fn(region->classed[i], now[region->classed[i]], arg);
+    for (u32 i = 0; i < region->nclassed; i++) {
+        u32 at = region->classed[i];
+        if (!region->line_changed[at / WORDS])
+            fn(at, now[at], arg);
+    }
     for (u32 k = 0; k < region->nchanged; k++) {
         u32 first = region->changed[k] * WORDS;
         for (u32 i = first; i < first + WORDS; i++)

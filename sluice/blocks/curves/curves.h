@@ -133,9 +133,9 @@ struct sampled {
     double rate, error;
 };
 
-/* The curve of LRU from a sample (C. Waldspurger and others, FAST 2015): of the
- * blocks whose hash is below rate * 2^64 and, if most is not 0, of so many
- * blocks, to which the rate is lowered. */
+/* The curve of LRU from a sample (C. Waldspurger and others, FAST 2015): the
+ * blocks whose hash is below rate * 2^64. If most is not 0, the rate is lowered
+ * until the sample has no more than `most` blocks. */
 struct sampled sampled_curve(struct tally *t, u64 nrequests, double rate,
                              u64 most, u64 salt);
 

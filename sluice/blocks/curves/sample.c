@@ -118,8 +118,8 @@ static void use(struct sample *s, struct tally *t,
         keep(s, hash, block);
 }
 
-/* Add what the sample missed, or had too much of, to the smallest size: the
- * all-requests totals are known exactly. */
+/* Sampled hits and misses have not quite the sum of all uses. Add what is
+ * missing to the hits of the smallest cache (SHARDS-adj). */
 static void adjust(struct tally *t)
 {
     double blocks = t->all.blocks, bytes = t->all.bytes;

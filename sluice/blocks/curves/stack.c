@@ -40,8 +40,8 @@ void stack_init(struct stack *s)
 }
 
 /* Return how many bits are set before a place: in whole groups, then in whole
- * words of its group, then in its word. Node i of the tree has the sum of the
- * groups before i, as many as the value of i's lowest bit. */
+ * words of its group, then in its word. Node i of the tree (Fenwick's) has the
+ * sum of the L groups before group i; L is the value of i's lowest bit. */
 static u64 before(const struct stack *s, u64 place)
 {
     u64 found = 0, group = place / GROUP;

@@ -14,7 +14,8 @@ static bool try_in_file(u64 first, u64 n, u64 blocks)
     return n <= blocks && first <= blocks - n;
 }
 
-/* The kernel's rule (prefetch.c): n blocks, `times` times, step apart. */
+/* The kernel's rule (prefetch.c): the n blocks from `first` on, and so on for
+ * `times` ranges, each `step` blocks after the one before, are in the file. */
 static bool try_is_good(const struct readahead *w, u64 blocks)
 {
     u64 distance = w->step < 0 ? -(u64)w->step : (u64)w->step;
