@@ -126,14 +126,18 @@ class Builder:
         return [self.kept.recording.process(pid) for pid in pids], bars
 
     def carried_bars(self) -> tuple[list[str], list[Bar]]:
-        """Return the client's processes, and what each was at. A WRITE that waits for its COMMIT
-        is done for the process when the process begins another command."""
+        """Return the names of the client's processes, and a bar for each command that one of them
+        carried out.
+
+        A WRITE ends only with its COMMIT, but the process may begin another command before. Then
+        the bar ends where the process begins that command.
+        """
         pids = sorted({c.pid for c in self.explainer.carried})
-        following: dict[int, int] = {}
+        next_begin_ns: dict[int, int] = {}  # by process: when its next command begins
         bars = []
         for c in reversed(self.explainer.carried):
-            end_ns = min(c.end_ns, following.get(c.pid, c.end_ns))
-            following[c.pid] = c.begin_ns
+            end_ns = min(c.end_ns, next_begin_ns.get(c.pid, c.end_ns))
+            next_begin_ns[c.pid] = c.begin_ns
             times = (c.begin_ns - self.start_ns, end_ns - self.start_ns)
             bars.append((pids.index(c.pid), *times, int(c.request.write), self.read_number(c)))
         return [self.kept.recording.process(pid) for pid in pids], bars[::-1]

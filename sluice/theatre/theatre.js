@@ -25,13 +25,15 @@ const at = (id) => document.getElementById(id);
 
 const OF_CACHE = 8;
 
-/* The instants, from how long each is after the one before, a column for each kind of instant. */
+/* The times of all instants. The page has how long each instant is after the one before, in a column for each kind of
+ * instant. An instant's kind follows from what happens then (instant_kinds of packing.py). */
 function instantsOf(c) {
   const changes = c["cache.time"], states = c["cache.state"];
   const places = [c["requests.queued"], c["requests.issued"], c.done, changes, c["flushes.time"], c["writes.time"]];
   let count = 0;
   for (const column of places) for (let i = 0; i < column.length; i++) count = Math.max(count, column[i] + 1);
-  const instants = new Float64Array(count), kinds = new Uint8Array(count), next = new Uint32Array(256), after = [];
+  const instants = new Float64Array(count), kinds = new Uint8Array(count);
+  const after = [], next = new Uint32Array(256); // by kind: its column, and how much of the column is used
   for (let bit = 0; bit < 3; bit++)
     for (let i = 0, column = places[bit]; i < column.length; i++) kinds[column[i]] |= 1 << bit;
   for (let i = 0; i < changes.length; i++)
@@ -41,18 +43,20 @@ function instantsOf(c) {
   return instants;
 }
 
-/* The requests by command. */
+/* The indices of the requests, sorted by the numbers of their commands: a counting sort. */
 function byCommand(commands) {
   const n = commands.length, order = new Uint32Array(n);
   let most = 0;
   for (let i = 0; i < n; i++) most = Math.max(most, commands[i]);
-  const starts = new Uint32Array(most + 2);
+  const starts = new Uint32Array(most + 2); // by command: where its requests begin in `order`
   for (let i = 0; i < n; i++) starts[commands[i] + 1]++;
   for (let k = 1; k < starts.length; k++) starts[k] += starts[k - 1];
   for (let i = 0; i < n; i++) order[starts[commands[i]]++] = i;
   return order;
 }
 
+/* The place in the cache of each change: the place of an earlier change, to which `befores` leads
+ * (previous_changes of packing.py), or the next new place. */
 function placesOf(befores, states) {
   const places = new Float64Array(befores.length);
   for (let i = 0, emptied = 0, count = 0; i < places.length; i++) {
@@ -81,6 +85,8 @@ function unpackedRequests(c, order, instants) {
   return r;
 }
 
+/* The commands: each guess of compress_commands (packing.py) plus the difference from it that the
+ * page has. */
 function unpackedCommands(run, c, r) {
   const own = {}, n = c["commands.begin"].length, turn = run.platter.rotation_ns;
   for (const name of ["begin", "done", "free", "from", "to", "kind", "own", ...PARTS]) own[name] = c["commands." + name];
@@ -171,13 +177,17 @@ function steps(up, down) {
   return {times, counts, most: counts.reduce((a, b) => Math.max(a, b), 1)};
 }
 
+/* Add to a run what its pictures look up: reads in the order of completion, the number of waiting
+ * requests and of dirty blocks over time, and the cache's state at every KEYFRAMEth change. */
 function prepare(run) {
   const r = run.requests, n = r.queued.length;
   for (let i = 0; i < n; i++) {
     r.issued[i] += r.queued[i];
     r.completed[i] += r.queued[i];
   }
-  run.lastIssued = new Float64Array(n); // of all requests up to here
+  // By request: when the last of the requests up to it is issued, and completed. So a search for those that wait at
+  // a time, backwards, knows where to stop.
+  run.lastIssued = new Float64Array(n);
   for (let i = 0, last = -Infinity; i < n; i++) run.lastIssued[i] = last = Math.max(last, r.issued[i]);
   run.lastCompleted = new Float64Array(n);
   for (let i = 0, last = -Infinity; i < n; i++)
@@ -191,7 +201,7 @@ function prepare(run) {
   const c = run.cache, dirtied = [], cleaned = [], was = new Uint8Array(run.places);
   run.frames = [];
   const since = new Float64Array(run.places);
-  run.oldest = 0; // that a dirty block became
+  run.oldest = 0; // the longest time that a block was dirty
   for (let i = 0; i < c.time.length; i++) {
     if (i % KEYFRAME === 0) run.frames.push({was: was.slice(), since: since.slice()});
     const place = c.place[i];
@@ -258,6 +268,7 @@ function armAt(run, t) {
   for (const name of PARTS) {
     const part = c[name][i];
     if (passed < from + part) {
+      // The arm moves evenly during the seek; before it is at `from`, and afterwards at `to`.
       const share = name === "seek" ? (passed - from) / part : PARTS.indexOf(name) > 2 ? 1 : 0;
       const cylinder = c.from[i] + (c.to[i] - c.from[i]) * share;
       return {command: i, cylinder, doing: name};
@@ -269,9 +280,11 @@ function armAt(run, t) {
 
 /* ---- why a read took so long: as sluice/debug/chain.py ---- */
 
+/* The links of request i's response time, one after the other: each has its length in ns, its cause
+ * in words, and its kind: "wait" for other commands, "service" by the drive, or "other". */
 function explain(run, i) {
   const r = run.requests, c = run.commands, own = r.command[i], links = [];
-  const link = (kind, end, words, more = {}) => {
+  const link = (kind, end, words, more = {}) => { // from `time` to `end`
     if (end > time) links.push({kind, ns: end - time, words, begin: time, ...more});
     time = Math.max(time, end);
   };
@@ -329,6 +342,7 @@ function grouped(run, links) {
   return [...groups.values()];
 }
 
+/* The requests of each command, as a Map. It is made once. */
 function requestsOf(run) {
   if (!run.ofCommand) {
     run.ofCommand = new Map();
@@ -363,11 +377,13 @@ function groupColour(run, group) {
   return group.part ? PART_COLOURS[PARTS.indexOf(group.part)] : css("--rule");
 }
 
-/* A command about the run; that which makes it again and stops it in gdb, at an instant as --at has it. */
+/* A command line about the run; and the one that makes the run again and stops it in gdb, at an instant as --at has
+ * it. */
 const commandOf = (what, run) => "sluice " + what + " " + run.experiment +
   (run.size === "full" ? "" : " --size=" + run.size) + " --run=" + run.run;
 const replayCommand = (run, instant) => commandOf("debug", run) + " --at=" + instant;
 
+/* Show what request i waited for: a bar and a table with a row for each group of links. */
 function showChain(run, i) {
   chosen = {run, i};
   const r = run.requests, box = at("chain"), groups = grouped(run, explain(run, i));
@@ -430,10 +446,11 @@ function surface(canvas) {
   return [context, width, height];
 }
 
-/* The variable with a run's colour; a page may have said which of the two. */
+/* The name of the style variable with a run's colour: that of its number, unless the page has set run.colour. */
 const ownColour = (run) => "--run" + (run.colour ?? runs.indexOf(run));
 
-const LEFT = 58;
+const LEFT = 58; // pixels for the words to the left of lanes
+/* The height of a response time on its logarithmic axis, from 0 to 1. */
 const heightOf = (ms) => Math.min(1, Math.max(0, Math.log(ms / LEAST_MS) / Math.log(MOST_MS / LEAST_MS)));
 
 /* A canvas that is not shown, of this size in CSS pixels, and its context. */
@@ -455,13 +472,14 @@ function drawKept(name, g, width, height, key, make) {
   g.drawImage(pictures[name].canvas, 0, 0, width, height);
 }
 
+/* The whole run on a strip: at each pixel the longest read that is on its way then. */
 function drawOverviewBehind(width, height) {
   const [canvas, g] = behind(width, height), inner = width - LEFT;
   const part = height / runs.length;
   g.fillStyle = css("--shade");
   g.fillRect(LEFT, 0, inner, height);
   runs.forEach((run, n) => {
-    const tops = new Float64Array(Math.max(1, Math.ceil(inner)));
+    const tops = new Float64Array(Math.max(1, Math.ceil(inner))); // by pixel: the height
     for (const i of run.byDone) {
       const ms = (run.requests.completed[i] - run.requests.queued[i]) / MS;
       const end = Math.floor(run.requests.completed[i] / length * inner);
@@ -492,8 +510,10 @@ function lanesOf(n, height) {
     dirty: [top + each * .77, top + each - (n < runs.length - 1 ? BETWEEN : 3)]};
 }
 
+/* The place of a time on a canvas of this width, in pixels from the left. */
 const xOf = (t, width) => LEFT + (t - from) / (to - from) * (width - LEFT);
 
+/* The least step of 1, 2, 5 times a power of ten that divides a span into `most` parts or fewer. */
 function niceStep(span, most) {
   let step = Math.pow(10, Math.floor(Math.log10(span / most)));
   for (const by of [1, 2, 5, 10]) if (span / (step * by) <= most) return step * by;
@@ -517,6 +537,7 @@ function drawAxis(g, width, height) {
   g.textAlign = "left";
 }
 
+/* Draw a number over time (steps()): at each pixel its highest value during that pixel's time. */
 function drawSteps(g, width, series, [top, bottom], most, colour) {
   g.fillStyle = colour;
   let i = Math.max(0, upTo(series.times, from) - 1);
@@ -534,7 +555,7 @@ function drawSteps(g, width, series, [top, bottom], most, colour) {
   }
 }
 
-/* The most that a series is in the time of each pixel. */
+/* The highest value of a series during the time of each pixel. */
 function tops(series, width) {
   const found = new Float64Array(Math.max(0, Math.ceil(width - LEFT))), perPixel = (to - from) / (width - LEFT);
   let i = upTo(series.times, from), value = i ? series.counts[i - 1] : 0;
@@ -567,6 +588,7 @@ function drawDifferences(g, width, height) {
   g.globalAlpha = 1;
 }
 
+/* The lanes without what moves with the time: reads as dots at their ends, waiting requests, dirty blocks. */
 function drawLanesBehind(width, height) {
   const [canvas, g] = behind(width, height);
   drawAxis(g, width, height);
@@ -665,6 +687,7 @@ function angleOf(run, i) {
   return there % turn / turn;
 }
 
+/* Draw the platter with the waiting requests at their angles and cylinders, and the arm. Returns where the arm is. */
 function drawPlatter(stage, waiting) {
   const {run, n} = stage, [g, width, height] = surface(stage.platter);
   const arm = armAt(run, now), {rotation_ns: turn, cylinders} = run.platter;
@@ -717,7 +740,7 @@ function drawPlatter(stage, waiting) {
   return arm;
 }
 
-/* Bars, the first on the left, no wider than is good. */
+/* Draw bars from the left to the right, each at most 10 pixels wide. */
 function drawBars(canvas, values, most, colourOf, word) {
   const [g, width, height] = surface(canvas), low = height - 2, each = Math.min(10, (width - 2) / values.length);
   g.fillStyle = css("--shade");
@@ -731,6 +754,7 @@ function drawBars(canvas, values, most, colourOf, word) {
   g.fillText(word + ", up to " + (most < S ? most / MS + " ms" : most / S + " s"), 4, 12);
 }
 
+/* Draw a square for each place in the cache. A dirty one gets stronger with its age, a clean one fainter. */
 function drawCache(stage, cache) {
   const {run} = stage, [g, width, height] = surface(stage.cache), n = Math.max(1, run.places);
   const size = Math.max(2, Math.floor(Math.sqrt(width * height / n)));
