@@ -39,25 +39,21 @@ MOST_TOLD = 3  # failures that are told in full
 
 @dataclass(frozen=True)
 class CampaignRequest:
-    """A campaign: the machine, whether writes before the newest one are torn, whether those that an
-    order rule guards are left out, whether cuts are at persistence points only (points.py), how
-    many operations exhaustive workloads have at most, how many random ones of two and of three
-    operations there are, how many in which several processes fsync at once, for how long it goes on
-    with further ones of three, and where it is kept."""
+    """A campaign: its machine, the cuts that it tries, and its workloads."""
 
     setup: Setup
     promise: Promise
-    volatile: bool = True
-    tear_older: bool = False
-    prunes: bool = False
-    points: bool = False
-    length: int = 1
-    pairs: int = 0
-    seeds: int = 0
-    together: int = 0
-    for_s: float = 0
+    volatile: bool = True  # the drive has a volatile cache
+    tear_older: bool = False  # writes before the newest one are torn, too
+    prunes: bool = False  # writes that an order rule guards are left out
+    points: bool = False  # cuts are at persistence points only (points.py)
+    length: int = 1  # operations of the exhaustive workloads, at most
+    pairs: int = 0  # random workloads of two operations
+    seeds: int = 0  # random workloads of three operations
+    together: int = 0  # workloads in which several processes fsync at once
+    for_s: float = 0  # how long to go on with further workloads of three operations
     jobs: int = 1
-    folder: Path = FOLDER
+    folder: Path = FOLDER  # where the campaign is kept
     options: str = ""  # the options of the command that say what machine it is
     page: bool = False  # the campaign's row goes into the book
     log: bool = False  # the disk has a log that has to be replayed

@@ -28,7 +28,7 @@ from sluice.crash.oracle import History
 MOST_SUBSETS = 256  # of the writes that are pending at one event
 MOST_TEARS = 64  # of the sectors that a write changes
 MOST_TRIED = 5000  # continuations of one cut
-MOST_LATER = 12  # so many events after the cut are looked at
+MOST_LATER = 12  # events after the cut that are tried as later cuts
 
 Saves = Callable[[Cut, Image], bool]  # whether what a cut leaves has lost nothing
 
@@ -44,15 +44,13 @@ class Continuation:
 
 @dataclass(frozen=True)
 class Certainty:
-    """From which event on a loss was certain. tried: continuations from there, all of which lose
-    something; escape: one from the event before, which does not; later: the first one after the
-    cut that does not, if one was found. exact: all continuations were tried."""
+    """From which event on a loss was certain."""
 
-    first: int
-    tried: int
-    escape: Continuation | None
-    later: Continuation | None
-    exact: bool
+    first: int  # the event's number
+    tried: int  # continuations from this event; all of them lose something
+    escape: Continuation | None  # from the event before: a continuation that loses nothing
+    later: Continuation | None  # the first one after the cut that loses nothing, if one was found
+    exact: bool  # all continuations were tried
 
 
 class Continuations:

@@ -16,11 +16,11 @@ from random import Random
 
 from sluice.crash.disk_events import SECTOR, Event
 
-ALL_WAYS = 5  # up to so many other pending writes are lost in all combinations
-# Of more: none is lost, all, each write alone, all writes except one, and random combinations.
+ALL_WAYS = 5  # if no more other writes are pending, all combinations of them are tried
+# If more are pending: none, all, each write alone, all writes except one, and random combinations.
 RANDOM_WAYS = 12
 RANDOM_TEARS = 3  # random choices of a write's sectors, besides each number of first sectors
-MOST_OLDER = 8  # at most so many of the older pending writes are torn, drawn at random
+MOST_OLDER = 8  # of the older pending writes that are torn in turn; of more, some are drawn
 
 Sectors = dict[int, tuple[int, bytes]]  # of an image, where it differs: its key and its data
 

@@ -134,7 +134,8 @@ class Reader:
         pointers: list[int] = []
 
         def follow(number: int, level: int) -> None:
-            """Note the blocks to which a pointer leads, through so many levels of pointers."""
+            """Note the blocks to which a pointer leads. level: of how many blocks of pointers the
+            way to the data consists."""
             if number and level:
                 pointers.append(number)
                 inner = self.block(number, f"inode {inode.number}")

@@ -99,16 +99,14 @@ class Planter:
 
 @dataclass(frozen=True)
 class Fault:
-    """A planted fault: its name, what it is, the workload in which it must be found, and how it
-    changes what was written. of_cache: it does harm only if the drive's cache is volatile;
-    of_older: only if a write may be torn that is older than the newest one."""
+    """A planted fault."""
 
     name: str
-    about: str
-    workload: str
-    change: Callable[[Planter], Events]
-    of_cache: bool = False
-    of_older: bool = False
+    about: str  # what the fault is, in words
+    workload: str  # in which it must be found
+    change: Callable[[Planter], Events]  # returns the events with the fault in them
+    of_cache: bool = False  # it does harm only if the drive's cache is volatile
+    of_older: bool = False  # it does harm only if a write older than the newest one may be torn
 
 
 def no_flushes(p: Planter) -> Events:

@@ -76,19 +76,18 @@ MAKES_NEW = range(len(READS) + 1, len(READS) + 6)  # the operations of USE up to
 
 @dataclass
 class Row:
-    """The results of one kind of fault: tries, those in which a program got an error, those whose
-    mount was refused, reads that gave wrong data without an error, and what must not be."""
+    """The results of one kind of fault."""
 
-    what: str
+    what: str  # the kind, in words
     tries: int = 0
-    told: int = 0
-    refused: int = 0
-    silent: int = 0
-    wrong: list[str] = field(default_factory=list)
+    told: int = 0  # tries in which a program got an error
+    refused: int = 0  # tries in which the mount was refused
+    silent: int = 0  # reads that gave wrong data without an error
+    wrong: list[str] = field(default_factory=list)  # broken promises, in words
 
 
 def name_cut(cut: Cut, pending: int) -> str:
-    """Return LazyFS's word for a cut that so many writes were pending at."""
+    """Return LazyFS's word for a cut. pending: the number of writes that were pending there."""
     if cut.torn >= 0:
         return "torn-op"
     if not cut.chosen:

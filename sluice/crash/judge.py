@@ -32,15 +32,13 @@ EXPECTED = ("was not unmounted cleanly", "journal replayed")  # what a mount say
 
 @dataclass
 class Verdict:
-    """The judgement of an image: the tree after a mount, and after e2fsck and a mount; what was
-    wrong, each with the judge's name. asks: e2fsck -p alone would have to ask. mount_ns: how long
-    our own mount took, in virtual time; 0 if it did not end."""
+    """The judgement of an image."""
 
-    mounted: FoundTree | None = None
-    repaired: FoundTree | None = None
-    wrong: list[str] = field(default_factory=list)
-    asks: str = ""
-    mount_ns: int = 0
+    mounted: FoundTree | None = None  # the tree after a mount
+    repaired: FoundTree | None = None  # the tree after e2fsck and a mount
+    wrong: list[str] = field(default_factory=list)  # what was wrong, each with the judge's name
+    asks: str = ""  # what e2fsck -p alone would have to ask
+    mount_ns: int = 0  # how long our own mount took, in virtual time; 0 if it did not end
 
 
 def is_expected(line: str) -> bool:

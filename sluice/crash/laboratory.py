@@ -38,20 +38,17 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """The result of a workload: cuts judged, different images among them, failures, and bytes of
-    other files that showed in cuts (`stale`). `refused`: operations that failed, as they must;
-    checks: of order rules; mounts_ns: how long our mount of each image took; tried: all cuts, if
-    they were to be kept."""
+    """The result of a workload."""
 
     workload: Workload
-    cuts: int = 0
-    images: int = 0
-    stale_cuts: int = 0
-    refused: int = 0
-    checks: int = 0
-    mounts_ns: list[int] = field(default_factory=list)
+    cuts: int = 0  # judged
+    images: int = 0  # different images among the cuts
+    stale_cuts: int = 0  # cuts that show bytes of other files
+    refused: int = 0  # operations that failed, as they must
+    checks: int = 0  # of order rules
+    mounts_ns: list[int] = field(default_factory=list)  # how long our mount of each image took
     failures: list[Failure] = field(default_factory=list)
-    tried: list[Cut] = field(default_factory=list)
+    tried: list[Cut] = field(default_factory=list)  # all cuts, if they were to be kept
 
 
 class Laboratory(Closing):
@@ -121,8 +118,8 @@ class Laboratory(Closing):
         keep_cuts: bool = False,
         sample: Sample | None = None,
     ) -> Outcome:
-        """Judge all cuts of a workload. plant: a fault to plant into what it wrote; most: so many
-        failures are enough; sample: which cuts are judged, if not all."""
+        """Judge all cuts of a workload. plant: a fault to plant into the recorded writes; most:
+        stop after this number of failures; sample: which cuts are judged, if not all."""
         events = self.record(workload)
         history = History(workload.all_operations(), self.start)
         outcome = Outcome(workload, refused=history.results.count(False))

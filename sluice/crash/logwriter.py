@@ -54,7 +54,8 @@ class Image:
         return bytes(self.data[number * self.block_bytes : (number + 1) * self.block_bytes])
 
     def _pointers(self, block: int, depth: int) -> list[int]:
-        """Return the blocks to which a block of pointers leads, through so many levels."""
+        """Return the blocks of data below a block of pointers. depth: the levels of pointers; 0:
+        the block itself is data."""
         if depth == 0 or not block:
             return [block]
         words = struct.unpack(f"<{self.block_bytes // 4}I", self.block(block))

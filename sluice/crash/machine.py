@@ -30,15 +30,14 @@ WIDE = 16  # so many pieces of two disks are first compared at once: most are eq
 
 @dataclass(frozen=True)
 class Setup:
-    """A machine's boot arguments, and its disk: its size, the size of its blocks, and how many
-    inodes it has; with a journal, all disks have one of this size."""
+    """A machine, and its disk."""
 
-    args: str = ""
-    size: str = "256K"
-    block: str = "4K"
-    inodes: int = 64
+    args: str = ""  # boot arguments
+    size: str = "256K"  # of the disk
+    block: str = "4K"  # the size of its blocks
+    inodes: int = 64  # how many the disk has
     twin: Path = TWIN
-    journal: str = ""
+    journal: str = ""  # the size of the journal on all disks; "": there is none
 
     def mkfs_options(self) -> tuple[str, ...]:
         """Return more options of mkfs for each disk."""

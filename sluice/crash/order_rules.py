@@ -43,14 +43,13 @@ ESCAPED, SAME_UUID, LAST = 1, 2, 8
 
 @dataclass
 class Transaction:
-    """A transaction in the log: its number, its places there, the copies of blocks by their homes,
-    the revoked ones, and whether its commit block is on the disk."""
+    """A transaction in the log."""
 
     number: int
-    places: list[int]
-    copies: dict[int, bytes] = field(default_factory=dict)
-    revokes: set[int] = field(default_factory=set)
-    on_disk: bool = False
+    places: list[int]  # its blocks of the log
+    copies: dict[int, bytes] = field(default_factory=dict)  # the logged blocks, by their homes
+    revokes: set[int] = field(default_factory=set)  # the homes of revoked blocks
+    on_disk: bool = False  # its commit block is on the disk
 
 
 class SummaryRules:

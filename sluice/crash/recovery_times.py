@@ -44,12 +44,11 @@ LENGTH = 16  # where the log's superblock has its number of blocks
 
 @dataclass(frozen=True)
 class Mounted:
-    """A mount after a cut: blocks of the log that were in use, its virtual time, and the time of
-    e2fsck's replay, if that was measured."""
+    """A mount after a cut."""
 
-    blocks: int
-    ms: float
-    e2fsck_ms: float = 0
+    blocks: int  # of the log that were in use
+    ms: float  # virtual time of the mount
+    e2fsck_ms: float = 0  # the time of e2fsck's replay; 0: not measured
 
 
 def make_workload() -> str:
@@ -58,8 +57,8 @@ def make_workload() -> str:
 
 
 def log_range(disk: bytes) -> range:
-    """Return the bytes of the disk that the journal's log takes, which mkfs lays side by side, and
-    the block with its pointers among them."""
+    """Return the bytes of the disk that the journal's log takes. mkfs lays its blocks side by side,
+    with one block of pointers among them."""
     reader = Reader(disk)
     first = min(reader.blocks_of(reader.inode(JOURNAL_INODE))) * reader.block_bytes
     (blocks,) = struct.unpack_from(">I", disk, first + LENGTH)

@@ -24,18 +24,17 @@ class BadFault(Exception):
 
 @dataclass(frozen=True)
 class SourceFault:
-    """A change of a source: its name, its kind, what it does, who has reported such mistakes, the
-    file, the texts sought and put, and the workload and disk on which it must be found."""
+    """A change of a source that the judges must find."""
 
     name: str
     kind: str
-    about: str
-    source: str
+    about: str  # what the change does
+    source: str  # who has reported this kind of mistake
     file: str
-    edits: tuple[tuple[str, str], ...]
-    workload: str
-    on: str
-    block: str
+    edits: tuple[tuple[str, str], ...]  # pairs: the text that is sought, the text in its place
+    workload: str  # in which it must be found
+    on: str  # the kind of the disk
+    block: str  # the size of its blocks
 
     def plant(self, text: str) -> str:
         """Return a file's text with the fault in it. Raises BadFault if a place is not there, or

@@ -18,17 +18,15 @@ from sluice.twin.engine import TWIN
 
 @dataclass(frozen=True)
 class Story:
-    """A cut with its recording and the image that it left. certain: from which event on a loss was
-    certain; cuts: how many the workload has; failed: of them. repeatable: this tree's kernel writes
-    the same, so gdb can show it."""
+    """A cut that failed, with its recording and the image that it left."""
 
     failure: Failure
-    events: list[Event]
+    events: list[Event]  # the recording
     image: bytes
-    certain: Certainty | None
-    cuts: int
-    failed: int
-    repeatable: bool
+    certain: Certainty | None  # from which event on a loss was certain
+    cuts: int  # of the workload
+    failed: int  # cuts of the workload that failed
+    repeatable: bool  # this tree's kernel writes the same, so gdb can show it
 
 
 def shorter(workload: Workload) -> Iterator[Workload]:

@@ -23,14 +23,12 @@ DURABLE = ("fsync", "sync", "umount")
 
 @dataclass(frozen=True)
 class State:
-    """How far a process is at a cut, by its own operations: how many have returned, whether one
-    more is under way, and how many had returned when an fsync that has returned, of any process,
-    was called."""
+    """How far a process is at a cut, by its own operations."""
 
     worker: int
-    returned: int
-    under_way: bool
-    settled: int
+    returned: int  # operations that have returned
+    under_way: bool  # one more has begun
+    settled: int  # operations that had returned when a finished fsync of any process was called
 
 
 States = tuple[State, ...]

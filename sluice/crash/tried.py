@@ -35,21 +35,19 @@ DECIDES = (
 
 @dataclass(frozen=True)
 class Row:
-    """The result of a task: its cuts, the images among them that differ, the cuts that show bytes
-    of other files, and the numbers of the cuts that failed, with what the judges said of the first.
-    checks: of order rules. mount_sum_ns, mount_most_ns: of our mounts, in virtual time."""
+    """The result of a task."""
 
     workload: str
     fault: str
     cuts: int
-    images: int
-    stale: int
-    refused: int
-    failed: tuple[int, ...] = ()
-    wrong: tuple[str, ...] = ()
-    checks: int = 0
-    mount_sum_ns: int = 0
-    mount_most_ns: int = 0
+    images: int  # different images among the cuts
+    stale: int  # cuts that show bytes of other files
+    refused: int  # operations that failed, as they must
+    failed: tuple[int, ...] = ()  # the numbers of the cuts that failed
+    wrong: tuple[str, ...] = ()  # what the judges said of the first of these
+    checks: int = 0  # of order rules
+    mount_sum_ns: int = 0  # virtual time of all our mounts
+    mount_most_ns: int = 0  # virtual time of the longest one
 
 
 def make_row(task: Task, outcome: Outcome) -> Row:

@@ -11,12 +11,11 @@ SUPER, STATE, CLEAN, INCOMPATIBLE, RECOVER = 1024, 58, 1, 96, 4
 
 @dataclass
 class Checked:
-    """The result of a recording: checks by the numbers of the rules, those that failed, in words,
-    and the writes that are guarded."""
+    """The result of checking a recording by rules."""
 
-    checks: dict[int, int] = field(default_factory=dict)
-    broken: list[str] = field(default_factory=list)
-    guarded: set[int] = field(default_factory=set)
+    checks: dict[int, int] = field(default_factory=dict)  # by a rule's number: how often checked
+    broken: list[str] = field(default_factory=list)  # the checks that failed, in words
+    guarded: set[int] = field(default_factory=set)  # the numbers of the writes that a rule guards
 
     def check(self, rule: int, holds: bool, words: str) -> None:
         """Count a check of a rule. words: what is wrong if it does not hold."""
