@@ -179,7 +179,7 @@ def plain_typer(callback: Callable[..., None], add_completion: bool = False) -> 
 
 
 def group_of(name: str, about: str, verbs: Verbs, app: typer.Typer | None = None) -> Any:
-    """Return a group of verbs. app: one that has options of its own."""
+    """Return a group of verbs. app: the group's typer, if the group has options of its own."""
     app = app or plain_typer(lambda: None)
     app.info.cls, app.info.help, app.info.name = Group, about, name
     app.info.no_args_is_help = True

@@ -102,8 +102,8 @@ def check_among(what: str, names: Callable[[], Iterable[str]]) -> Check:
     """Return a check that a value is one of some names."""
 
     def check(value: str) -> str:
-        """Return the name if it is among them; raise BadParameter, with the nearest of them,
-        otherwise."""
+        """Return the value if it is one of the names; otherwise raise BadParameter, which suggests
+        the nearest name."""
         there = list(names())
         if value not in there:
             raise typer.BadParameter(f"{value}: there is no such {what}; {suggest(value, there)}")

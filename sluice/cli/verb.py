@@ -115,7 +115,7 @@ class Verb(TyperCommand):
             formatter.write(f"  {self.function.about.example}\n")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options; of one that does not exist, say which one was meant."""
+        """Read the options. For an option that does not exist, suggest the nearest one."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:  # typer exports no name for this one

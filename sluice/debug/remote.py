@@ -196,8 +196,8 @@ class RemoteExplainer:
         if not (answers and arrived and served and replies):
             return None
         first_reply = min(replies, key=lambda m: m.arrival_ns or 0)
-        # The server takes the tries in the order of their arrival. The one that was answered is the
-        # last that the replying process took before its reply.
+        # The server takes the tries in the order of their arrival. The answered try is the last one
+        # that the replying process took before its reply.
         candidates = [
             (call, taken)
             for call, taken in zip(arrived, served, strict=False)

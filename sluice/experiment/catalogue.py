@@ -70,15 +70,14 @@ class Tunable:
 
 @dataclass(frozen=True)
 class Known:
-    """The names that the kernel has: policies by kind, what each does (by KIND/NAME), each kind's
-    default, tunables, the units of counters and histograms, drives."""
+    """The names that the kernel has."""
 
-    policies: dict[str, list[str]]
-    abouts: dict[str, str]
-    defaults: dict[str, str]
+    policies: dict[str, list[str]]  # by kind
+    abouts: dict[str, str]  # by KIND/NAME: what the policy does
+    defaults: dict[str, str]  # by kind: the policy
     tunables: dict[str, Tunable]
-    counters: dict[str, str]
-    histograms: dict[str, str]
+    counters: dict[str, str]  # by name: the unit
+    histograms: dict[str, str]  # by name: the unit
     drives: list[str]
 
 

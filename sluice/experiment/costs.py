@@ -201,9 +201,9 @@ def write_table(table: Path, rows: list[str], costs: Array) -> None:
 
 
 def counts(table: Path) -> tuple[list[str], Array, Array]:
-    """Return the rows of the table, and what each load did of each: (loads, rows), and on average
-    in each passage: (loads, PASSAGES, rows), nan where few. In these runs computing takes time by
-    the table, too."""
+    """Return the rows of the table, and how often each load did what a row stands for: in all,
+    shape (loads, rows); and on average in each passage, shape (loads, PASSAGES, rows), nan where a
+    passage came too seldom. In these runs computing takes time by the table, too."""
     with tempfile.TemporaryDirectory() as name:
         machine = config(Path(name))
         with machine.guest() as guest:
@@ -214,13 +214,15 @@ def counts(table: Path) -> tuple[list[str], Array, Array]:
     shown: list[list[float]] = []
     passed: list[Array] = []
     for word, *rest in (line.split() for line in messages.splitlines() if line):
-        if word == "counts":
+        if word == "counts":  # ROW NUMBER ROW NUMBER ...
             rows = rest[::2]
             shown.append([float(n) for n in rest[1::2]])
             passed.append(np.full((len(PASSAGES), len(rows)), np.nan))
-        elif word == "between" and tuple(rest[:2]) in PASSAGES and int(rest[2]) >= FEW:
-            each = [float(n) / int(rest[2]) for n in rest[4::2]]
-            passed[-1][PASSAGES.index((rest[0], rest[1]))] = each
+        elif word == "between":  # EVENT EVENT TIMES ROW NUMBER ROW NUMBER ...
+            passage, times, numbers = (rest[0], rest[1]), int(rest[2]), rest[4::2]
+            if passage in PASSAGES and times >= FEW:
+                passed[-1][PASSAGES.index(passage)] = [float(n) / times for n in numbers]
+    # Counts are shown before and after each load, each time since the last one.
     return rows, np.array(shown[1::2]), np.array(passed[1::2])
 
 

@@ -125,14 +125,13 @@ def judge_trend(row: Expectation, mine: list[RunResult]) -> Verdict:
 
 @dataclass(frozen=True)
 class Point:
-    """A combination of variables: the value, the limit, and whether the value meets the
-    expectation. claim: the comparison, if the limit is another arm's."""
+    """A combination of variables, and how the expectation is met there."""
 
     at: Variables
     value: float
     limit: float
-    met: bool | None
-    claim: Claim | None = None
+    met: bool | None  # whether the value meets the expectation; None: open
+    claim: Claim | None = None  # the comparison, if the limit is another arm's value
 
     @property
     def deviation(self) -> float:

@@ -692,19 +692,17 @@ def variant_with_policy(raw: Unchecked, policy: str) -> Arm:
 
 @dataclass(frozen=True)
 class Opened:
-    """A file in a size, before its runs are made: its values, the checker with its problems, the
-    names of its arms and of those that run, and its variables: swept, constant in all runs, and
-    each arm's own."""
+    """A file in a size, before its runs are made."""
 
-    c: Checker
-    raw: Unchecked
+    c: Checker  # with the problems of the file
+    raw: Unchecked  # the file's values
     top: FileTables
     size: str
-    names: list[str]
-    chosen_arms: list[str]
-    sweep: dict[str, list[Value]]
-    constants: Variables
-    own: list[Variables]
+    names: list[str]  # of all arms
+    chosen_arms: list[str]  # the arms that run in this size
+    sweep: dict[str, list[Value]]  # the values of the swept variables
+    constants: Variables  # the same in all runs
+    own: list[Variables]  # each arm's own variables
 
 
 def open_experiment(path: Path, size: str = FULL, policy: str = "", arms: Arms = ()) -> Opened:

@@ -64,12 +64,11 @@ class Danger:
 
 @dataclass
 class Block:
-    """A block of the disk: when it was modified, as far as that is not on the disk; which part of
-    that is in a write that is under way; and its owner, 0 for the file system's own."""
+    """A block of the disk, with the times of those modifications that are not on the disk."""
 
-    dirty: list[int] = field(default_factory=list)
-    in_flight: list[int] = field(default_factory=list)
-    owner: int | None = None
+    dirty: list[int] = field(default_factory=list)  # times of all these modifications
+    in_flight: list[int] = field(default_factory=list)  # of those in a write under way
+    owner: int | None = None  # 0: the file system itself
 
     def begin(self) -> int | None:
         """Return the time since which the block is in danger, or None. What is in flight
@@ -223,8 +222,11 @@ def oldest_pieces(lifetimes: list[Lifetime], start_ns: int, end_ns: int) -> Piec
 
 
 def percentiles(pieces: Pieces, nothing_ns: int) -> list[int]:
-    """Return the percentiles 0 to 100 of the sum of uniform pieces, in whole ns, upwards.
-    nothing_ns: how long the age was 0."""
+    """Return the percentiles 0 to 100 of an age, in whole ns, rounded up.
+
+    Each piece is a time in which the age rises by 1 ns a ns, from `low` to `high`. nothing_ns: how
+    long the age was 0.
+    """
     import numpy as np
 
     whole_ns = pieces.sum_ns() + nothing_ns
@@ -233,15 +235,17 @@ def percentiles(pieces: Pieces, nothing_ns: int) -> list[int]:
     ages = np.concatenate((pieces.low, pieces.high))
     order = np.argsort(ages, kind="stable")
     ages = ages[order]
-    # How many pieces lie from each age to the next, and what lies below each age.
+    # How many pieces reach from each of these ages to the next, and how long the age was below it.
     density = np.where(order < len(pieces.low), 1, -1).cumsum()
     below_ns = np.concatenate(([0], (density[:-1] * np.diff(ages)).cumsum())) + nothing_ns
     found = []
     for percent in PERCENTILES:
-        at = int(np.searchsorted(below_ns, -(-percent * whole_ns // 100)))  # the first not below
+        wanted_ns = -(-percent * whole_ns // 100)  # rounded up
+        at = int(np.searchsorted(below_ns, wanted_ns))  # the first age with so much time below it
         if at == 0:
             found.append(0)
             continue
+        # From the age before, go on as far as what is missing takes; in 100ths of ns.
         missing = percent * whole_ns - int(below_ns[at - 1]) * 100
         found.append(int(ages[at - 1]) + -(-missing // (100 * int(density[at - 1]))))
     return found

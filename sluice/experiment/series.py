@@ -43,22 +43,28 @@ def bucket_high(low_us: int) -> int:
 
 
 def bucket_lows(us: "np.ndarray") -> "np.ndarray":
-    """Return bucket_low of each of many response times."""
+    """Return bucket_low() of each of many response times: the time with only its highest HEAT_BITS
+    bits."""
     import numpy as np
 
-    rest = np.maximum(np.frexp(us.astype(np.float64))[1] - HEAT_BITS, 0).astype(np.uint64)
-    lows: np.ndarray = us >> rest << rest
+    _, bits = np.frexp(us.astype(np.float64))  # how many bits each time has
+    dropped = np.maximum(bits - HEAT_BITS, 0).astype(np.uint64)
+    lows: np.ndarray = us >> dropped << dropped
     return lows
 
 
 def queue_lengths(queued: "np.ndarray") -> "np.ndarray":
-    """Return the length of a disk's queue after each event, which is of a request that is queued
-    or, if false, completed. The queueing of a completed one may be among the lost events: then the
-    queue stays empty."""
+    """Return the length of a disk's queue after each event. queued: for each event True if it
+    queues a request, False if it completes one.
+
+    A request may be completed whose queueing is among the lost events. Then the queue is empty
+    before it and stays empty, so no length is below 0.
+    """
     import numpy as np
 
-    moves = np.where(queued, 1, -1).cumsum()
-    return moves - np.minimum(np.minimum.accumulate(moves), 0)
+    lengths = np.where(queued, 1, -1).cumsum()
+    below_0 = np.minimum(np.minimum.accumulate(lengths), 0)  # the least length so far
+    return lengths - below_0
 
 
 def last_by_bin(bin: "np.ndarray", value: "np.ndarray", bins: int) -> list[int | None]:

@@ -51,14 +51,13 @@ class Measured:
 
 @dataclass
 class Ready:
-    """A resident twin, the memory from which it has read its disks at its first run, the offset of
-    each script on its root disk, and the file, if any, in which a run leaves its trace."""
+    """A resident twin that is ready for a run."""
 
     kind: str
     resident: Resident
-    guest: Guest
-    places: dict[str, int]
-    trace: Path | None
+    guest: Guest  # the memory from which it has read its disks at its first run
+    places: dict[str, int]  # the offset of each script on its root disk
+    trace: Path | None  # the file in which a run leaves its trace
     rest: ExitStack
 
     def close(self) -> None:

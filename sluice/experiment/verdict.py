@@ -26,27 +26,19 @@ WON, LOST = "won", "LOST"
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on an expectation.
+    """The verdict on an expectation."""
 
-    met: None if it is open. details: further lines. contest: whether it is of a contest, which may
-    be lost without a failure. paper: what the source says, if the expectation is the source's.
-    differs: the known cause of an unmet expectation, which then is no failure. open: the word of an
-    open comparison, "" if runs are missing. leaning: what the values alone say of a comparison,
-    which is no verdict. finding: what is counted once in all its places, if that is not `paper`.
-    check: why it is no finding.
-    """
-
-    says: str
-    met: bool | None
+    says: str  # the expectation, in words
+    met: bool | None  # None: open
     why: str
-    details: tuple[str, ...] = ()
-    contest: bool = False
-    paper: str = ""
-    differs: str = ""
-    open: str = ""
-    leaning: bool | None = None
-    finding: str = ""
-    check: str = ""
+    details: tuple[str, ...] = ()  # further lines
+    contest: bool = False  # it is of a contest, which may be lost without a failure
+    paper: str = ""  # what the source says, if the expectation is the source's
+    differs: str = ""  # the known cause of an unmet expectation, which then is no failure
+    open: str = ""  # the word of an open comparison; "": runs are missing
+    leaning: bool | None = None  # what the values alone say of a comparison: no verdict
+    finding: str = ""  # the sentence by which it is counted once, if that is not `paper`
+    check: str = ""  # why it is no finding
 
     @property
     def word(self) -> str:

@@ -240,17 +240,17 @@ def split_rounds(made: list[Step]) -> Rounds:
 
     A round has the commands that are queued before the program waits for the last of them.
     """
-    together: list[list[Command]] = []
-    commands, waited = 0, -1
+    rounds: list[list[Command]] = []
+    last, waited = -1, -1  # the numbers of the last command, and of the last one waited for
     for step in made:
         if isinstance(step, Wait):
             waited = step.command
         elif isinstance(step, Command):
-            if waited == commands - 1:
-                together.append([])
-            together[-1].append(step)
-            commands += 1
-    return tuple(map(tuple, together))
+            if waited == last:
+                rounds.append([])
+            rounds[-1].append(step)
+            last += 1
+    return tuple(map(tuple, rounds))
 
 
 def visit_file(m: Machine, drive: Drive, file: int, commands: tuple[Command, ...]) -> Visit:

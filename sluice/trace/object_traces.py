@@ -23,16 +23,16 @@ NEVER = 1 << 62
 
 @dataclass
 class Objects:
-    """The objects that have been used: their numbers and, by the number, the time in s and the
-    place in the file of the first use, and the bytes of the largest one."""
+    """The objects that have been used. Arrays have an element for each object, by its number: the
+    time of its first use in s, where in the file this use is, and the bytes of its largest use."""
 
-    numbers: dict[int, int] = field(default_factory=dict)
+    numbers: dict[int, int] = field(default_factory=dict)  # by the object's name in the file
     first_s: np.ndarray = field(default_factory=lambda: np.zeros(0, "<i8"))
     first_at: np.ndarray = field(default_factory=lambda: np.zeros(0, "<i8"))
     longest: np.ndarray = field(default_factory=lambda: np.zeros(0, "<i8"))
 
     def make_room(self) -> None:
-        """Have elements for all objects."""
+        """Make the arrays as long as there are objects, and longer, so that this is seldom done."""
         more = 2 * len(self.numbers) - len(self.longest)
         if len(self.numbers) > len(self.longest):
             self.first_s = np.append(self.first_s, np.full(more, NEVER))
@@ -42,19 +42,20 @@ class Objects:
     def number_uses(self, uses: np.ndarray, at: int) -> np.ndarray:
         """Return the number of each use's object. at: the place in the file of the first use."""
         order = np.argsort(uses["time_s"], kind="stable")
-        there, first, which = np.unique(
+        # The objects, where each is used first in this order, and of each use its object's index.
+        objects, first, index = np.unique(
             uses["object"][order], return_index=True, return_inverse=True
         )
         found = np.array(
-            [self.numbers.setdefault(one, len(self.numbers)) for one in there.tolist()], "<i8"
+            [self.numbers.setdefault(one, len(self.numbers)) for one in objects.tolist()], "<i8"
         )
         self.make_room()
         seconds = uses["time_s"][order][first].astype("<i8")
-        earlier = seconds < self.first_s[found]
-        self.first_s[found[earlier]] = seconds[earlier]
-        self.first_at[found[earlier]] = at + order[first][earlier]
+        is_earlier = seconds < self.first_s[found]  # than any use so far
+        self.first_s[found[is_earlier]] = seconds[is_earlier]
+        self.first_at[found[is_earlier]] = at + order[first][is_earlier]
         numbers = np.empty(len(uses), "<i8")
-        numbers[order] = found[which]
+        numbers[order] = found[index]
         np.maximum.at(self.longest, numbers, uses["bytes"].astype("<i8"))
         return numbers
 
@@ -64,9 +65,9 @@ class Objects:
         count = len(self.numbers)
         order = np.lexsort((self.first_at[:count], self.first_s[:count]))
         room = -(-self.longest[order] // BLOCK) * BLOCK  # rounded up to blocks
-        found = np.empty(count, "<u8")
-        found[order] = np.cumsum(room) - room
-        return found
+        starts = np.empty(count, "<u8")
+        starts[order] = np.cumsum(room) - room  # the room of all objects before
+        return starts
 
 
 @dataclass
@@ -84,14 +85,16 @@ class Seconds:
     def spread_times(self, seconds: np.ndarray) -> np.ndarray:
         """Return the times of the next uses in ns; those of one second are spaced evenly in it."""
         order = np.argsort(seconds, kind="stable")
-        there, first, counts = np.unique(seconds[order], return_index=True, return_counts=True)
-        done = np.array([self.done[second] for second in there.tolist()], "<i8")
-        whole = np.array([self.count[second] for second in there.tolist()], "<i8")
-        self.done.update(dict(zip(there.tolist(), counts.tolist(), strict=True)))
-        rank = np.arange(len(seconds)) - np.repeat(first - done, counts)
-        share = rank * SECOND_NS // np.repeat(whole, counts)
+        # The different seconds, where each begins in this order, and how many uses it has here.
+        different, first, counts = np.unique(seconds[order], return_index=True, return_counts=True)
+        done = np.array([self.done[second] for second in different.tolist()], "<i8")
+        whole = np.array([self.count[second] for second in different.tolist()], "<i8")
+        self.done.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
+        rank = np.arange(len(seconds)) - np.repeat(first - done, counts)  # in the whole second
+        within_ns = rank * SECOND_NS // np.repeat(whole, counts)
+        start_ns = np.repeat(different.astype("<u8"), counts) * SECOND_NS
         times_ns = np.empty(len(seconds), "<u8")
-        times_ns[order] = np.repeat(there.astype("<u8"), counts) * SECOND_NS + share.astype("<u8")
+        times_ns[order] = start_ns + within_ns.astype("<u8")
         return times_ns
 
 

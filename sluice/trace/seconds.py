@@ -12,13 +12,16 @@ SECOND_NS = 10**9
 def spread_runs(rows: np.ndarray) -> np.ndarray:
     """Return requests, shape (requests,), with those that follow one another at one time spaced
     evenly over its second."""
-    found = rows.copy()
+    spread = rows.copy()
     times = rows["time_ns"]
+    # Where another time begins, and how many requests have it.
     starts = np.flatnonzero(np.concatenate([[True], times[1:] != times[:-1]]))
     counts = np.diff(np.append(starts, len(rows)))
+    # Of each request: its place among those of its time, and how many these are.
     rank = np.arange(len(rows)) - np.repeat(starts, counts)
-    found["time_ns"] += (rank * SECOND_NS // np.repeat(counts, counts)).astype("<u8")
-    return found
+    of = np.repeat(counts, counts)
+    spread["time_ns"] += (rank * SECOND_NS // of).astype("<u8")
+    return spread
 
 
 def spread_seconds(tables: Iterator[np.ndarray]) -> Iterator[np.ndarray]:

@@ -76,9 +76,11 @@ def block_uses(table: np.ndarray) -> np.ndarray:
     """
     first = table["offset"] // np.uint64(BLOCK)
     last = (table["offset"] + table["bytes"] - np.uint64(1)) // np.uint64(BLOCK)
-    counts = (last - first + np.uint64(1)).astype(np.int64)
+    counts = (last - first + np.uint64(1)).astype(np.int64)  # of blocks, for each request
+    # Of each use: the first use of its request, and its place among them.
     starts = np.repeat(np.cumsum(counts) - counts, counts)
-    blocks = np.repeat(first, counts) + (np.arange(counts.sum()) - starts).astype("<u8")
+    rank = (np.arange(counts.sum()) - starts).astype("<u8")
+    blocks = np.repeat(first, counts) + rank
     return np.unique(blocks, return_inverse=True)[1]
 
 

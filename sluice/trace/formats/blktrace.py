@@ -32,8 +32,9 @@ def looks_like(name: str, head: bytes) -> bool:
 
 
 def parse_command(path: Path) -> list[str]:
-    """Return the command line that prints the events of a file, or of all CPUs' files. Raises
-    BadTraceFile if blkparse is not there."""
+    """Return the command line that prints the events of a file. If the file has the events of one
+    CPU, as its name says, those of all CPUs' files are printed. Raises BadTraceFile if blkparse is
+    not there."""
     program = shutil.which("blkparse", path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin")
     if not program:
         why = "blkparse, which reads it, is not installed; on Debian: apt-get install blktrace"

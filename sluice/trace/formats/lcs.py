@@ -65,14 +65,14 @@ def split_uses(
     for at, found in read_records(path, stream, record, HEAD_BYTES):
         fits = (found["size"] >= 0) & (found["size"] <= MOST_BYTES)
         expect_good_records(path, fits, at, record, "a size in bytes out of range:", found["size"])
-        told = "kind" in (record.names or ())
-        operations = found["kind"] & OPERATION if told else np.zeros(len(found), "<u4")
+        has_kinds = "kind" in (record.names or ())
+        operations = found["kind"] & OPERATION if has_kinds else np.zeros(len(found), "<u4")
         writes = np.isin(operations, WRITES)
-        moves = writes | np.isin(operations, READS)
-        left.count_records(moves & (found["size"] > 0), OTHERS, ~moves)
-        uses = np.zeros(int(moves.sum()), wanted)
-        uses["time_s"], uses["object"] = found["time_s"][moves], found["object"][moves]
-        uses["bytes"], uses["write"] = found["size"][moves], writes[moves]
+        is_use = writes | np.isin(operations, READS)
+        left.count_records(is_use & (found["size"] > 0), OTHERS, ~is_use)
+        uses = np.zeros(int(is_use.sum()), wanted)
+        uses["time_s"], uses["object"] = found["time_s"][is_use], found["object"][is_use]
+        uses["bytes"], uses["write"] = found["size"][is_use], writes[is_use]
         yield uses
 
 

@@ -56,18 +56,22 @@ def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
         raise BadTraceFile(f"{path}: at byte 0: no record of version 1 or 2 of vscsi")
     record = VERSIONS[number]
     for at, found in read_records(path, stream, record):
-        expect_good_records(
-            path, found["ver"] >> 8 == number, at, record, "a record of version", found["ver"] >> 8
-        )
+        version, time_us, block = found["ver"] >> 8, found["ts"], found["lbn"]
+        what = "a record of version"
+        expect_good_records(path, version == number, at, record, what, version)
+        what = "a time in us that is too large:"
+        expect_good_records(path, time_us < (1 << 63) // US_NS, at, record, what, time_us)
+        what = "a block that is too far:"
+        expect_good_records(path, block < (1 << 63) // SECTOR, at, record, what, block)
+
         writes = np.isin(found["cmd"], WRITES)
-        moves, full = writes | np.isin(found["cmd"], READS), found["len"] > 0
-        kept = moves & full
-        late, far = found["ts"] < (1 << 63) // US_NS, found["lbn"] < (1 << 63) // SECTOR
-        expect_good_records(path, late, at, record, "a time in us that is too large:", found["ts"])
-        expect_good_records(path, far, at, record, "a block that is too far:", found["lbn"])
-        left.count_records(kept, NO_DATA, moves & ~full)
-        for code in np.unique(found["cmd"][~moves]).tolist():
+        moves_data = writes | np.isin(found["cmd"], READS)
+        has_data = found["len"] > 0
+        kept = moves_data & has_data
+        left.count_records(kept, NO_DATA, moves_data & ~has_data)
+        for code in np.unique(found["cmd"][~moves_data]).tolist():
             left.count_records(kept, OTHERS.format(code), found["cmd"] == code)
+
         rows = np.zeros(int(kept.sum()), REQUEST)
         left.kept += len(rows)
         rows["time_ns"] = found["ts"][kept] * US_NS
