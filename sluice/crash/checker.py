@@ -91,6 +91,8 @@ class ServedCommand(Closing):
         self.options, self.path, self.said = options, path, said
 
     def __enter__(self) -> "ServedCommand":
+        """Start e2fsck with the library served.c, which stops it before it reads the disk. The
+        library takes requests from its standard input, and answers through another pipe."""
         take_requests, self.requests = os.pipe()
         self.answers, give_answers = os.pipe()
         self.out = os.open(self.said, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)

@@ -111,8 +111,8 @@ def try_tasks(
     make: Callable[[], AbstractContextManager[Any]],
     attempt: Attempt = try_task,
 ) -> Iterator[tuple[Any, Any]]:
-    """Try tasks on so many workers. Yields each with its outcome, as they come. make: what a worker
-    has, such as a laboratory. Raises WorkerFailed."""
+    """Try tasks on `jobs` workers. Yields each task with its outcome, as outcomes come. make:
+    returns what each worker has, such as a laboratory. Raises WorkerFailed."""
     left = iter(tasks)
     with open_pipes(jobs, make, attempt) as pipes:
         busy = [pipe for pipe in pipes if send_next(pipe, left)]

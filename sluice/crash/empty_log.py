@@ -21,6 +21,7 @@ class EmptyLog:
     """Where the journal of a disk has its ring; a disk without one has none."""
 
     def __init__(self, disk: bytes) -> None:
+        """Find the blocks of the ring, and what lies between them."""
         self.fixed: list[tuple[int, bytes]] = []  # what leads to the ring: place, bytes
         self.kept = [(0, len(disk))]  # what is outside of the ring: begin, end
         if not struct.unpack_from("<I", disk, COMPATIBLE)[0] & HAS_JOURNAL:

@@ -46,19 +46,19 @@ class Reader:
     """The file system in an image."""
 
     def __init__(self, image: bytes | bytearray) -> None:
+        """Read the superblock, which begins at byte 1024. Raises Damaged."""
         self.image = image
-        head = struct.unpack_from("<7I", image, 1024)
-        self.block_bytes: int = 1024 << head[6]
-        self.first_block: int = struct.unpack_from("<I", image, 1024 + 20)[0]
-        self.inodes_each: int = struct.unpack_from("<I", image, 1024 + 40)[0]
-        magic, inode_bytes = struct.unpack_from("<H", image, 1024 + 56)[0], 128
+        (magic,) = struct.unpack_from("<H", image, 1024 + 56)
         if magic != MAGIC:
             raise Damaged("the superblock has no magic number")
-        if struct.unpack_from("<I", image, 1024 + 76)[0]:
-            inode_bytes = struct.unpack_from("<H", image, 1024 + 88)[0]
-        self.inodes: int = head[0]
-        self.blocks: int = head[1]
-        self.inode_bytes: int = inode_bytes
+        self.inodes: int
+        self.blocks: int
+        self.inodes, self.blocks, *_, log_block = struct.unpack_from("<7I", image, 1024)
+        self.block_bytes: int = 1024 << log_block
+        self.first_block: int = struct.unpack_from("<I", image, 1024 + 20)[0]
+        self.inodes_each: int = struct.unpack_from("<I", image, 1024 + 40)[0]  # in a group
+        (revision,) = struct.unpack_from("<I", image, 1024 + 76)
+        self.inode_bytes: int = struct.unpack_from("<H", image, 1024 + 88)[0] if revision else 128
 
     def block(self, number: int, what: str) -> bytes:
         """Return a block's data."""

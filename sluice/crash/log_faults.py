@@ -21,7 +21,8 @@ INCOMPAT, RECOVER = 96, 4  # in the file system's superblock
 
 
 class LogPlanter(Planter):
-    """The events of a workload whose file system has a journal, and what of them is the log's."""
+    """The events of a workload whose file system has a journal. log: the blocks of the disk that
+    are the journal's log."""
 
     def __init__(self, disk: bytes, events: Events) -> None:
         super().__init__(disk, events)
@@ -30,7 +31,7 @@ class LogPlanter(Planter):
         self.log = range(min(pointers) + 1, self.reader.blocks)
 
     def writes_of_type(self, kind: int) -> list[int]:
-        """Return the numbers of the writes that begin with such a block of the log."""
+        """Return the numbers of the writes that begin with a block of the log of this type."""
         return [i for i, event in enumerate(self.events) if find_type(event) == kind]
 
     def last_commit(self) -> int:
@@ -208,8 +209,8 @@ EVERY_FAULT = (*FAULTS, *LOG_FAULTS)
 
 
 def faults_for(setup: Setup, volatile: bool, tear_older: bool = False) -> list[Fault]:
-    """Return the faults that do harm on a machine, with or without a volatile cache, of which
-    writes before the newest one may be torn, or not."""
+    """Return the faults that do harm on a machine. volatile: its drive has a volatile cache;
+    tear_older: a cut may tear a write before the newest one."""
     if "order=journal" not in setup.args.split():
         return list_faults(volatile)
     found = [fault for fault in LOG_FAULTS if volatile or not fault.of_cache]

@@ -25,7 +25,7 @@ MEMORY = "32M"
 TEXT_DISK, WATCHED = 1, 2  # the disk with the workload, and that whose events are kept
 LIMIT_S = 600  # of the host's time, for a workload and all of its cuts
 MEMORY_FOLDER = Path("/dev/shm")
-WIDE = 16  # so many pieces of two disks are first compared at once: most are equal
+WIDE = 16  # pieces of two disks that are first compared as a whole, because most are equal
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ class CrashMachine(Closing):
         self.setup, self.disk = setup, disk
 
     def __enter__(self) -> "CrashMachine":
+        """Make the disks, and start a resident twin whose init is PROGRAM. It records what happens
+        to the disk WATCHED in a file."""
         with ExitStack() as stack:
             self.folder = Path(stack.enter_context(memory_folder()))
             self.watched = self.folder / "events"

@@ -104,13 +104,12 @@ class NameRules:
     def __init__(self, disk: Disk, checked: Checked) -> None:
         self.disk, self.checked = disk, checked
         self.there, self.now = Reader(disk.platters), Reader(disk.written)
-        self.directories: dict[int, int] = {}  # a block's directory
-        self.pointers: dict[int, int] = {}  # a block of pointers: how far down it leads
-        self.led: dict[int, set[int]] = {}  # an inode: its blocks in these two
-        self.versions: dict[
-            int, list[Names]
-        ] = {}  # of a directory's block: which the disk may have
-        self.holding: dict[int, int] | None = None  # the inode that has a block, on the disk
+        self.directories: dict[int, int] = {}  # by a directory's block: the directory's inode
+        self.pointers: dict[int, int] = {}  # by a block of pointers: the levels below it
+        self.led: dict[int, set[int]] = {}  # by inode: its blocks in these two
+        # By a directory's block: the names that the disk may have there.
+        self.versions: dict[int, list[Names]] = {}
+        self.holding: dict[int, int] | None = None  # by block: the inode that has it on the disk
         self.inodes = self._find_tables()
         for number in range(1, self.now.inodes + 1):
             self._learn(self.now.inode(number))
@@ -328,14 +327,14 @@ class NameRules:
         if not pointers or kind_of(after) == FILE:
             return
         was = 0 if kind_of(before) != kind_of(after) else before.size
-        for i in range(-(-was // size), min(DIRECT, -(-after.size // size))):
-            there, now = (
-                self.disk.block(pointers[i], of) for of in (self.disk.platters, self.disk.written)
+        old_blocks, new_blocks = -(-was // size), -(-after.size // size)  # both rounded up
+        for pointer in pointers[old_blocks : min(DIRECT, new_blocks)]:
+            on_platters = self.disk.block(pointer, self.disk.platters)
+            written = self.disk.block(pointer, self.disk.written)
+            reached = on_platters == written and (
+                kind_of(after) == LINK or self._is_unused(on_platters)
             )
-            reached = there == now and (kind_of(after) == LINK or self._is_unused(there))
-            words = (
-                f"has inode {after.number} lead to block {pointers[i]}, which is not on the disk"
-            )
+            words = f"has inode {after.number} lead to block {pointer}, which is not on the disk"
             self._check(15, number, reached, words)
 
     def _is_unused(self, block: bytes) -> bool:

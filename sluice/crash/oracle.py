@@ -44,8 +44,9 @@ FoundTree = dict[str, Found]
 
 @dataclass(frozen=True)
 class Promise:
-    """The kernel's promises about a power cut. repaired: e2fsck has repaired the disk, whose blocks
-    have so many bytes; 0: it has not, or has replayed a journal."""
+    """The kernel's promises about a power cut. The head of this file describes order and stale.
+    repaired: the bytes of a block, if e2fsck has repaired the disk; 0 if it has not, or if it has
+    replayed a journal."""
 
     order: str = "sync"
     stale: bool = True
@@ -97,11 +98,11 @@ class History:
         self.texts: dict[int, bytes] = {}
         self.nodes = 0
         self.held = 0  # the node of the file that is held
-        self.made: dict[int, int] = {}  # by node, after how many operations it was there
+        self.made: dict[int, int] = {}  # by node: the number of operations after which it was there
         self.results: list[bool] = []
         self.names = [Names({})]
         self.windows: dict[tuple[int, int, bool, int], list[bytes]] = {}  # by arguments
-        self.settled = [0]  # after so many operations: up to which moment names are durable
+        self.settled = [0]  # by the number of operations: the last moment whose names are durable
         if start:
             self._continue(start)
         for i, op in enumerate(self.operations):

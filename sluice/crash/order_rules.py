@@ -90,8 +90,10 @@ class LogRules:
         self.place = {number: i for i, number in enumerate(self.homes)}
         self.written: list[int] = []  # places of the log since the last commit block
         self.transactions: list[Transaction] = []
-        self.latest: dict[int, tuple[Transaction, bytes | None]] = {}  # a copy, or a revocation
-        self.early: dict[int, tuple[int, bytes]] = {}  # written home, without a copy so far
+        # By home: the last transaction with the block, and the copy, or None if it is revoked.
+        self.latest: dict[int, tuple[Transaction, bytes | None]] = {}
+        # By home: the event and contents of a write without a copy in the log so far.
+        self.early: dict[int, tuple[int, bytes]] = {}
 
     # ---- the log's own fields ----
 
@@ -169,12 +171,13 @@ class LogRules:
             self.latest[home] = transaction, None
 
     def _read(self, commit: int, sequence: int) -> Transaction | None:
-        """Read a transaction that ends at this place, or return None if it is not whole."""
+        """Return the transaction whose commit block is at this place of the log; None if it is not
+        whole: the blocks written since the last commit must follow one another up to there."""
         places = set(self.written)
-        starts = [p for p in places if all(self.next_place(q) != p for q in places)]
+        starts = places - {self.next_place(place) for place in places}
         if len(starts) != 1:
             return None
-        found, at = Transaction(sequence, [commit]), starts[0]
+        found, (at,) = Transaction(sequence, [commit]), starts
         while at != commit:
             block = self.disk.block(self.homes[at], self.disk.written)
             magic, kind, number = HEAD.unpack_from(block)
@@ -190,8 +193,8 @@ class LogRules:
                 return None
             for home, flags in read_tags(block):
                 data = self.disk.block(self.homes[at], self.disk.written)
-                whole = struct.pack(">I", MAGIC) + data[4:] if flags & ESCAPED else data
-                found.copies[home] = whole
+                contents = struct.pack(">I", MAGIC) + data[4:] if flags & ESCAPED else data
+                found.copies[home] = contents
                 found.places.append(at)
                 at = self.next_place(at)
         return found
@@ -199,7 +202,7 @@ class LogRules:
     def _look_log_super(self, number: int, data: bytes) -> bool:
         """Check a write of the log's superblock. Returns that it is not guarded."""
         sequence, start = struct.unpack_from(">II", data, 24)
-        oldest = sequence if start else 1 << 32
+        oldest = sequence if start else 1 << 32  # the first transaction that the log still has
         for transaction in self.transactions:
             if transaction.number >= oldest or not self.is_needed(transaction):
                 continue
@@ -254,9 +257,12 @@ def journal_blocks(reader: Reader) -> list[int]:
 
 
 def list_pointers(reader: Reader, block: int, level: int) -> list[int]:
-    """Return the blocks that a block of pointers leads to."""
-    if not block or not level:
-        return [block] * bool(block)
+    """Return the blocks of data below a block of pointers. level: the levels of pointers; 0: the
+    block itself is data."""
+    if not block:
+        return []
+    if level == 0:
+        return [block]
     words = struct.unpack(f"<{reader.block_bytes // 4}I", reader.block(block, "the journal"))
     return [number for word in words for number in list_pointers(reader, word, level - 1)]
 

@@ -2,9 +2,9 @@
 
 A persistence point is the return of an operation that confirms something: fsync, fdatasync, sync,
 or a write through the cache (O_SYNC). CrashMonkey (Mohan et al., OSDI 2018) cuts there and nowhere
-else, and all that was written until then is on the disk. Such a campaign finds what is never
-written, and not what is written in a wrong order; it is much shorter, and is the one to compare
-with CrashMonkey's speed. Each workload ends with a persistence point, as ACE makes them.
+else, and all that was written until then is on the disk. A campaign of these cuts finds data that
+is never written, but not data that is written in a wrong order. It is much shorter, and its speed
+can be compared with CrashMonkey's. Each workload ends with a persistence point, as ACE makes them.
 """
 
 from collections.abc import Callable, Sequence

@@ -104,12 +104,12 @@ class LogLaboratory(Laboratory):
 
 
 def make_transactions(log: Image, events: list[Event]) -> list[Transaction]:
-    """Return the transactions of a log, with a revoked copy among them."""
+    """Return the transactions of a log. The first has a wrong copy of a block of /h, which the
+    second revokes; the last one is not committed."""
     parts = split_events(events, [len(operations) for operations in LOGGED])
     made = [Transaction(changed_blocks(part, log.block_bytes)) for part in parts]
-    planted = Reader(log.data)
-    file = planted.inode(read_tree(log.data)["/h"].inode)
-    home = struct.unpack_from("<I", file.block)[0]
+    inode = Reader(log.data).inode(read_tree(log.data)["/h"].inode)
+    (home,) = struct.unpack_from("<I", inode.block)  # the file's first block
     made[0].blocks[home] = b"revoked." * (log.block_bytes // 8)
     made[1].revokes = (home,)
     made[1].blocks.pop(home, None)

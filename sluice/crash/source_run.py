@@ -63,8 +63,8 @@ def judge_workload(laboratory: Laboratory, workload: Workload, most: int | None)
 
 
 def try_fault(_: object, fault: SourceFault, most: int | None = FIRST_CUTS) -> Found:
-    """Build a fault and judge it. most: so many failing cuts are enough; None: all, so that the
-    simplest is told."""
+    """Build a fault and judge it. most: the failing cuts after which judging ends; None: judge all
+    cuts, so that the story is that of the simplest one."""
     began_s = time.monotonic()
     place = MEMORY_FOLDER if MEMORY_FOLDER.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="sluice-crash-", dir=place) as name:

@@ -97,7 +97,10 @@ class Places:
     """The disk's layout in words: what each block holds."""
 
     def __init__(self, disk: bytes, tree: FoundTree) -> None:
+        """Find what each block is: first the blocks of the groups, then those of the journal, then
+        those of files, directories and links."""
         self.reader = reader = Reader(disk)
+        # By block: what it is, in words.
         self.at: dict[int, str] = {reader.first_block + 1: "the group descriptors"}
         for group in range(-(-reader.inodes // reader.inodes_each)):
             bitmap, inodes, table = reader.descriptor(group)

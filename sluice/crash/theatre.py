@@ -49,15 +49,16 @@ class Stage(TypedDict):
 
 
 def find_flushed(events: Sequence[Event], cut: Cut, volatile: bool) -> list[int]:
-    """Return for each event until the cut the number of the next one that makes all writes before
-    it durable; the number of steps if there is none."""
+    """Return for each event until the cut the number of the next event that makes all writes before
+    it durable, a flush; the number of the steps if there is none. Without a volatile cache each
+    event does so."""
     steps = cut.after + 1
-    found, next_ = [steps] * steps, steps
+    flushed, next_flush = [steps] * steps, steps
     for i in range(steps - 1, -1, -1):
-        found[i] = next_
+        flushed[i] = next_flush
         if events[i].kind == "flush" or not volatile:
-            next_ = i
-    return found
+            next_flush = i
+    return flushed
 
 
 def decide_fate(cut: Cut, number: int, flushed: int) -> str:

@@ -1,9 +1,9 @@
 """`sluice crash try`: a campaign for a change of the sources that was just made.
 
 It ends at the first workload that loses something, reduces it and tells its simplest story. The
-workloads are ordered by how soon they find: first those that have found planted faults of the
-sources (source_faults.toml), the one that found most first; then all of one operation; then random
-ones, until the time is over.
+workloads that are likely to lose something come first: those that have found planted faults of the
+sources (source_faults.toml), by how many they found; then all workloads of one operation; then
+random ones, until the time is over.
 """
 
 import time
@@ -107,8 +107,8 @@ def iterate_attempts(end_s: float) -> Iterator[Attempt]:
 
 
 def find_failure(seconds: float, jobs: int) -> tuple[Attempt | None, str]:
-    """Try workloads for so long. Returns the first attempt that failed, and what was said of it;
-    or None, and what was tried."""
+    """Try workloads for this time. Returns the first attempt that failed and its story, or None and
+    a sentence about what was tried."""
     began_s = time.monotonic()
     workloads = cuts = 0
     attempts = iterate_attempts(began_s + seconds)

@@ -123,7 +123,7 @@ def find_workload(name: str) -> Workload:
 
 
 def all_workloads(length: int) -> Iterator[Workload]:
-    """Yield all workloads of so many operations."""
+    """Yield all workloads of this number of operations."""
     for numbers in product(range(len(ALPHABET)), repeat=length):
         yield make_workload(numbers)
 
