@@ -588,10 +588,10 @@ def build_result(run: Run, done: runs.Ended, kept: Path | None) -> Result:
     shown = runs.split_readings(done.console)
     stat0, stat1 = (devtext.parse_stat(shown[name]) for name in ("stat0", "stat1"))
     (summary,) = jobs.parse_job_lines(shown["said"])
-    rows = np.array(LOG.findall(shown["said"]), "<i8").reshape(-1, 3)
+    number, started_ns, took_ns = np.array(LOG.findall(shown["said"]), "<i8").reshape(-1, 3).T
     table = reading.read_requests(trace_disk.image_path(run.config["trace"]["requests"]), "sluice")
     start, response = np.full((2, len(table)), -1, "<i8")
-    start[rows[:, 0]], response[rows[:, 0]] = rows[:, 1], rows[:, 2]
+    start[number], response[number] = started_ns, took_ns
     lost, events = read_events(kept, stat1["trace.phys"][0]) if kept else (0, None)
     counters = devtext.counter_growth(stat0, stat1)
     began = summary["start_ns"]

@@ -189,9 +189,10 @@ def describe_part(explainer: RemoteExplainer, part: Part) -> str:
 
 
 def describe_parts(explainer: RemoteExplainer, found: RemoteChain) -> Iterator[tuple[int, str]]:
-    """Yield the rows of a remote read's table, as describe_links does."""
-    rows: dict[str, int] = {}
-    explained: set[int] = set()
+    """Yield the rows of a remote read's table, as describe_links does: ns and words. Parts with the
+    same words are one row."""
+    rows: dict[str, int] = {}  # ns by words
+    explained: set[int] = set()  # requests at the server's disk: each is described once, as a whole
     for part in found.parts:
         if part.of is None:
             words = f"{PLACE_WORDS[part.place]}: {describe_part(explainer, part)}"

@@ -103,6 +103,7 @@ class Side:
     """The frames that one machine sent and received."""
 
     def __init__(self, events: Sequence[Event], row: LinkRow) -> None:
+        """Find the frames and messages in a machine's trace; both dicts are by xid and kind."""
         self.frames = [frame for _, frame in list_frames(events, row)]
         self.messages: dict[tuple[int, int], list[Message]] = defaultdict(list)
         self.taken: dict[tuple[int, int], list[Taken]] = defaultdict(list)

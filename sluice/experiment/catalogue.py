@@ -8,6 +8,7 @@ host program that replays traces on drives lists the drives.
 import json
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from dataclasses import asdict, dataclass, replace
@@ -87,14 +88,12 @@ def kernel_hash(kernel: Path = KERNEL) -> str:
     sources."""
     elf = kernel.read_bytes()
     digest = sha256()
-    table, size, count = (
-        int.from_bytes(elf[at : at + n], "little") for at, n in ((32, 8), (54, 2), (56, 2))
-    )
+    (table,) = struct.unpack_from("<Q", elf, 32)  # where the program headers begin
+    size, count = struct.unpack_from("<HH", elf, 54)
     for i in range(count):
         header = elf[table + i * size : table + (i + 1) * size]
-        kind, offset, file_bytes = (
-            int.from_bytes(header[at : at + n], "little") for at, n in ((0, 4), (8, 8), (32, 8))
-        )
+        kind, offset = struct.unpack_from("<I4xQ", header)
+        (file_bytes,) = struct.unpack_from("<Q", header, 32)
         if kind == 1:  # PT_LOAD
             digest.update(header)
             digest.update(elf[offset : offset + file_bytes])

@@ -139,7 +139,8 @@ PIPES: dict[str, Any] = {
 
 
 def passages(events: Sequence[trace.Event]) -> Array:
-    """Return what each passage took on average in each load: (loads, PASSAGES), nan where few."""
+    """Return the instructions of each passage on average in each load, shape (loads, PASSAGES); nan
+    where a passage came too seldom."""
     marks = [i for i, event in enumerate(events) if event.name == "counted"]
     took = np.full((len(LOADS), len(PASSAGES)), np.nan)
     for row, begin, end in zip(took, marks[::2], marks[1::2], strict=True):
@@ -155,8 +156,8 @@ def passages(events: Sequence[trace.Event]) -> Array:
 
 
 def instructions() -> tuple[Array, Array, Array]:
-    """Return the instructions of each load in the machine: of all, of its programs alone, and of
-    its passages."""
+    """Return the instructions of each load in the machine: in all, shape (loads,); of its programs
+    alone, shape (loads,); and of its passages (see passages())."""
     with tempfile.TemporaryDirectory() as name:
         machine = config(Path(name))
         with machine.guest() as guest:
@@ -167,9 +168,11 @@ def instructions() -> tuple[Array, Array, Array]:
     if lost:
         raise SystemExit(f"the trace lost {lost} events: raise trace_k in {__file__}")
     idle = [int(ns) for ns in IDLE.findall(console.replace("\r", ""))]
-    busy = np.diff(times)[::2] - np.diff(idle)[::2]
-    programs = np.array([float(s) for s in USER.findall(console)]) * NS_PER_S
-    return busy / (1 << LAB_SHIFT), programs / (1 << LAB_SHIFT), passages(events)
+    # Every second difference lies between the readings before and after a load.
+    busy_ns = np.diff(times)[::2] - np.diff(idle)[::2]
+    programs_ns = np.array([float(s) for s in USER.findall(console)]) * NS_PER_S
+    instruction_ns = 1 << LAB_SHIFT
+    return busy_ns / instruction_ns, programs_ns / instruction_ns, passages(events)
 
 
 HEAD = """/*

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 TIMES = "console_times=1"
 STAMP = re.compile(r"\[(\d+)\] (.*)", re.DOTALL)
 KERNEL_ENDS = ("boot: ", "panic: ")  # begin the kernel's last word (kernel/machine/panic.h)
-HUB = "link: off, and the hub of the machines that are on"  # the last line of one that stays
+# The last line of a machine that is off and stays, because it is the hub of others.
+HUB = "link: off, and the hub of the machines that are on"
 NS_PER_S, NS_PER_US = 10**9, 1000
 
 

@@ -31,10 +31,10 @@
  *   start.
  * - The trace begins at a whole second since power-on, so that a drive that
  *   turns is at the same angle then, however long the start took.
- * - Requests start in their order, those that are due at one moment as well:
- *   one worker at a time has the turn. It takes the next request, waits until
- *   that is due, passes the turn on, and starts. In another order, a stream
- *   would not look sequential to the kernel.
+ * - Requests start in their order, even those that are due at one moment,
+ *   because one worker at a time has the turn. This worker takes the next
+ *   request, waits until the request is due, passes the turn on, and starts. In
+ *   another order, a stream would not look sequential to the kernel.
  * - A wrong word or a wrong file of requests is reported, and ioplay ends with
  *   status 2 before any I/O. I/Os that fail are counted, and the first is
  *   reported; then the status is 1.

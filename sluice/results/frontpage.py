@@ -129,22 +129,19 @@ def panel_frame(x: float, title: str, panel: Panel, seconds: float) -> Iterator[
 def panel_reads(x: float, panel: Panel, seconds: float) -> Iterator[str]:
     """Yield a panel's reads: a cell for the reads of one bin and response time, a dot for a long
     read."""
-    step = PANEL_WIDTH * panel["bin_ms"] / 1000 / seconds
+    step = PANEL_WIDTH * panel["bin_ms"] / 1000 / seconds  # the width of a bin
     cells: dict[float, str] = {}  # outlines, by opacity
-    for bin, low_us, n in panel["read_heat"]:
-        left, top, end = (
-            x + bin * step,
-            response_height(bucket_high(low_us)),
-            response_height(low_us),
-        )
+    for bin, low_us, reads in panel["read_heat"]:
+        left = x + bin * step
+        top, bottom = response_height(bucket_high(low_us)), response_height(low_us)
         if low_us >= LONG_US:
             yield f'<circle cx="{left + step / 2:.1f}" cy="{top:.1f}" r="5" fill="{LONG}"/>'
-        elif end > top:
-            seen = round(min(1.0, 0.5 + 0.2 * log10(n)), 1)
-            cell = f"M{left:.1f} {top:.1f}h{step:.1f}v{end - top:.1f}h-{step:.1f}z"
-            cells[seen] = cells.get(seen, "") + cell
-    for seen, outlines in cells.items():
-        yield f'<path d="{outlines}" fill="{READ}" fill-opacity="{seen}"/>'
+        elif bottom > top:
+            opacity = round(min(1.0, 0.5 + 0.2 * log10(reads)), 1)
+            cell = f"M{left:.1f} {top:.1f}h{step:.1f}v{bottom - top:.1f}h-{step:.1f}z"
+            cells[opacity] = cells.get(opacity, "") + cell
+    for opacity, outlines in cells.items():
+        yield f'<path d="{outlines}" fill="{READ}" fill-opacity="{opacity}"/>'
 
 
 def draw_front_page(shown: PictureData) -> str:

@@ -208,12 +208,13 @@ def settle(request: BlockReplay, trace: Trace) -> Settings:
     closed = known.timeless if request.closed is None else request.closed
     if known.timeless and not closed:
         raise BadSweep("--loop=open: a trace of this format has no times")
-    inflight = request.inflight or INFLIGHT[known.timeless and request.closed is None]
+    usual = INFLIGHT[known.timeless and request.closed is None]
+    inflight = request.inflight or usual
     if closed and (request.optimum or request.hours):
         option = "--optimum" if request.optimum else "--hours"
         raise BadSweep(f"{option}: needs the trace's times, so an open loop")
     slice_ns = slice_length(known.last_ns)
-    by_count = max(-(-known.requests // CLOSED_SLICES), 1)
+    by_count = max(-(-known.requests // CLOSED_SLICES), 1)  # requests of a slice in a closed loop
     return Settings(
         drive=request.drive,
         closed=closed,

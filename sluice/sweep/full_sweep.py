@@ -166,8 +166,9 @@ def measure_points(
     runs. done: called for each run."""
     found: list[Measured] = []
     errors: list[str] = []
-    ways = HOW[sweep.how](sweep.axes, sweep.count, len(sweep.objectives))
-    batch, number = next(ways, None), 0
+    # A generator of batches of points, which takes what the last batch cost (sampling.py).
+    batches = HOW[sweep.how](sweep.axes, sweep.count, len(sweep.objectives))
+    batch, number = next(batches, None), 0
     while batch:
         runs = [sweep.maker.runs(point, number + i + 1) for i, point in enumerate(batch)]
         errors += measurer.measure([run for of_point in runs for run in of_point], done)
@@ -187,7 +188,7 @@ def measure_points(
             found.append(Measured(number, point, aggregate_point(sweep, rows), rows))
             came.append(found[-1].costs(sweep.objectives))
         try:
-            batch = ways.send(came)
+            batch = batches.send(came)
         except StopIteration:
             break
     return found, errors

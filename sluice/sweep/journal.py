@@ -68,6 +68,7 @@ class Journal:
     rows: dict[str, Figures] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Read the figures of earlier runs."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
         whole, end, part = text.rpartition("\n")

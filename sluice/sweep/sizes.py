@@ -30,9 +30,10 @@ def count_blocks_read(requests: np.ndarray) -> int:
     reads = reads[np.argsort(reads["offset"])]
     first, last = reads["offset"] // BLOCK, (reads["offset"] + reads["bytes"] - 1) // BLOCK
     first, last = first.astype("<i8"), last.astype("<i8")
-    # The highest block of all requests before each request.
+    # The highest block of all requests before each request: what lies above is new.
     before = np.concatenate([[-1], np.maximum.accumulate(last)[:-1]])
-    return int(np.maximum(last - np.maximum(first, before + 1) + 1, 0).sum())
+    first_new = np.maximum(first, before + 1)
+    return int(np.maximum(last - first_new + 1, 0).sum())
 
 
 def buffer_counts(path: Path, format: str, count: int | None, cache: str) -> list[int]:

@@ -26,12 +26,13 @@ class Layout:
     regions: dict[str, list[Region]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Find the regions of each kind of metadata: first byte and length."""
         (inodes, blocks) = self.read_fields(SUPERBLOCK, "<II")
         (first, log_block) = self.read_fields(SUPERBLOCK + 20, "<II")
-        (per_group, _, inodes_per_group) = self.read_fields(SUPERBLOCK + 32, "<III")
+        (blocks_per_group, _, inodes_per_group) = self.read_fields(SUPERBLOCK + 32, "<III")
         (self.inode_bytes,) = self.read_fields(SUPERBLOCK + 88, "<H")
         self.block = 1024 << log_block
-        groups = -(-(blocks - first) // per_group)
+        groups = -(-(blocks - first) // blocks_per_group)  # rounded up
         self.regions = {kind: [] for kind in KINDS}
         self.regions["superblock"].append((SUPERBLOCK, 264))
         table = (first + 1) * self.block
@@ -40,7 +41,8 @@ class Layout:
             block_map, inode_map, inode_table = self.read_fields(table + 32 * group, "<III")
             for bitmap in (block_map, inode_map):
                 self.regions["bitmaps"].append((bitmap * self.block, min(self.block, 256)))
-            for i in range(min(inodes_per_group, inodes - group * inodes_per_group)):
+            inodes_here = min(inodes_per_group, inodes - group * inodes_per_group)
+            for i in range(inodes_here):
                 self.add_inode(inode_table * self.block + i * self.inode_bytes)
 
     def read_fields(self, offset: int, format_: str) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from typing import TypedDict
 
 STAT = re.compile(r"(\S+) (\d+) +(\S.*)")
 HIST = re.compile(r"hist (\S+) (\S+) (\d+) (\d+)\n((?:bucket \d+ \d+ \d+\n)*)")
-MOST_BYTES = 256 << 10  # that one call gets of such a text
+MOST_BYTES = 256 << 10  # of the text that one call reads
 PROCESS = re.compile(r"process (\d+) (.*)")
 
 Counters = dict[str, tuple[int, str]]

@@ -125,6 +125,8 @@ class Guest(Closing):
         kept: Path | None = None,
         console: bool = False,
     ) -> None:
+        """Make the file. The parts that the disks need lie behind the machine's own memory, one
+        after the other: the console's text, the table of disks, the log of moves, the images."""
         self.memory, self.images, self.moves_kept = memory, images, log if images else 0
         self.size = parse_size(memory)
         self.places: list[tuple[int, int]] = []  # of each disk: offset and size

@@ -93,6 +93,7 @@ class Builder:
     """Builds what the page shows, from the explained reads of a run."""
 
     def __init__(self, explainer: RemoteExplainer) -> None:
+        """Explain all reads of the remote disk. chains: by the number of the read in the run."""
         server = explainer.kept.server
         assert server
         self.explainer, self.kept, self.server = explainer, explainer.kept, server

@@ -50,19 +50,19 @@ def join_requests(requests: np.ndarray, most: int, within_ns: int) -> np.ndarray
     if not len(requests):
         return requests.copy()
     end = requests["offset"] + requests["bytes"]
-    follows = requests["offset"][1:] == end[:-1]
+    follows = requests["offset"][1:] == end[:-1]  # of each request but the first
     follows &= requests["write"][1:] == requests["write"][:-1]
     times, sizes = requests["time_ns"].tolist(), requests["bytes"].tolist()
-    starts, size = [0], sizes[0]
-    for i, (on, more) in enumerate(zip(follows.tolist(), sizes[1:], strict=True), 1):
-        if on and size + more <= most and times[i] - times[starts[-1]] <= within_ns:
+    starts, size = [0], sizes[0]  # the first of each joined request; the bytes of the last one
+    for i, (goes_on, more) in enumerate(zip(follows.tolist(), sizes[1:], strict=True), 1):
+        if goes_on and size + more <= most and times[i] - times[starts[-1]] <= within_ns:
             size += more
         else:
             starts.append(i)
             size = more
-    found = requests[starts].copy()
-    found["bytes"] = np.add.reduceat(requests["bytes"].astype("<u8"), starts)
-    return found
+    joined = requests[starts].copy()
+    joined["bytes"] = np.add.reduceat(requests["bytes"].astype("<u8"), starts)
+    return joined
 
 
 def split_requests(requests: np.ndarray, most: int) -> np.ndarray:
@@ -91,10 +91,10 @@ def pack_used_parts(requests: np.ndarray) -> np.ndarray:
     their order. No request is longer than a part."""
     first = requests["offset"] // PART
     last = (requests["offset"] + requests["bytes"] - 1) // PART
-    used = np.union1d(first, last)
-    found = requests.copy()
-    found["offset"] = np.searchsorted(used, first) * PART + requests["offset"] % PART
-    return found
+    used = np.union1d(first, last)  # the numbers of the used parts
+    packed = requests.copy()
+    packed["offset"] = np.searchsorted(used, first) * PART + requests["offset"] % PART
+    return packed
 
 
 def fold_places(requests: np.ndarray, room: int) -> np.ndarray:

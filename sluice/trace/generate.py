@@ -119,14 +119,18 @@ class Runs:
 
 
 def make_runs(numbers: Words, seed: int) -> Runs:
-    """Return the runs with these numbers."""
+    """Return the runs with these numbers: each one's place, size of a request, number of requests,
+    and whether it writes."""
+    # READ_SHARE is a share of the requests; these are the frequencies of runs.
     reads = READ_SHARE / run_weight(READ_SIZES)
     writes = (1 - READ_SHARE) / run_weight(WRITE_SIZES)
     write = uniform(numbers, seed, 1) >= reads / (reads + writes)
     size = np.zeros(len(numbers), "<i8")
-    for mask, shares in ((~write, READ_SIZES), (write, WRITE_SIZES)):
+    for chosen, shares in ((~write, READ_SIZES), (write, WRITE_SIZES)):
         sizes, upto = size_table(shares)
-        size[mask] = sizes[np.searchsorted(upto, uniform(numbers[mask], seed, 2), side="right")]
+        drawn = np.searchsorted(upto, uniform(numbers[chosen], seed, 2), side="right")
+        size[chosen] = sizes[drawn]
+    # A geometric distribution: after each request the run goes on with the probability GOES_ON.
     chance = 1 - uniform(numbers, seed, 3)  # above 0
     length = 1 + np.floor(np.log(chance) / np.log(GOES_ON)).astype("<i8")
     return Runs(places(numbers), size, np.minimum(length, LONGEST_RUN // size), write)

@@ -22,7 +22,7 @@ from sluice.trace.stream import (
 )
 
 PLACE = 1 << 48  # of a disk among the bytes of all
-UNITS = 1 << 14  # so many disks have room below 2^62
+UNITS = 1 << 14  # the number of disks that have room below 2^62
 ROUND = 1 << 20  # bytes: each disk begins at a multiple
 
 

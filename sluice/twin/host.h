@@ -13,8 +13,8 @@ void host_end(int status) __attribute__((noreturn));
  * their physical address minus MEMORY_PHYS. 0, or -1 on failure. */
 i64 host_move(void *memory, u64 disk, u64 bytes, bool write);
 
-/* True if a process may have so many bytes of addresses only (ulimit -v).
- * space.c asks it, and so no browser has it. */
+/* True if the host limits the bytes of addresses that a process may have
+ * (ulimit -v). Only space.c calls this, so the twin in a page does without. */
 bool host_limits_addresses(void);
 
 extern struct trace_ring *trace_ring; /* NULL until the kernel has one */

@@ -81,6 +81,8 @@ class Resident(Closing):
         twin: Path = TWIN,
         programs: Path = PROGRAMS,
     ) -> None:
+        """Make the command line of the twin. watch: a disk's number, and the file to which the
+        disk's events go."""
         self.places = list(guest.places)
         self.table = guest.argument()
         line = [str(twin), "-p", str(programs), "-r", str(self.places[0][0])]

@@ -146,7 +146,7 @@ def format_rounds(rounds: list[Round]) -> str:
 
 
 def run_comparison(count: int) -> None:
-    """Measure so many rounds, print the table, and write the JSON. Raises debian.Missing."""
+    """Measure `count` rounds, print the table, and write the JSON. Raises debian.Missing."""
     guests = prepare(debian.get_kernel(), FOLDER)
     rounds: list[Round] = []
     for number in range(count):

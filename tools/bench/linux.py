@@ -39,6 +39,7 @@ def load_modules(folder: Path, names: tuple[str, ...] = MODULES) -> dict[str, by
     found: dict[str, bytes] = {}
 
     def add_module(name: str) -> None:
+        """Add a module to `found`, after those that it depends on."""
         if name in found or name in there:
             return
         if name not in files:

@@ -114,7 +114,7 @@ class Judging(Closing):
         return apply_writes(disk, done.events)
 
     def count(self, workload: Workload, events: Sequence[Event], most: int) -> Count:
-        """Judge at most so many of a workload's cuts, drawn at random."""
+        """Judge a workload's cuts. most: if there are more cuts, this number is drawn at random."""
         history = History(workload.all_operations(), self.start)
         findings, count = Findings(history, self.tree), Count(workload)
         count.wrong = compare_results(events, history)
@@ -133,7 +133,7 @@ class Judging(Closing):
 
 
 def draw_cuts(every: Sequence[tuple[Cut, Image]], most: int, seed: str) -> list[tuple[Cut, Image]]:
-    """Return so many of these cuts, in their order; 0: all."""
+    """Return `most` of these cuts, drawn at random, in their order; all if `most` is 0."""
     if not most or len(every) <= most:
         return list(every)
     chosen = sorted(Random(seed).sample(range(len(every)), most))
@@ -153,14 +153,14 @@ def start_worker(base: bytes, setup: Setup | None) -> None:
 
 
 def count_task(most: int, task: Task) -> Count:
-    """Judge a workload in such a process."""
+    """Judge a workload in a process that start_worker() has prepared."""
     return WORKER[0].count(*task, most)
 
 
 def count_all(
     base: bytes, setup: Setup | None, tasks: Sequence[Task], most: int, jobs: int
 ) -> Iterator[Count]:
-    """Judge workloads in so many processes. Yields what each shows, in their order."""
+    """Judge workloads in `jobs` processes. Yields what each workload shows, in their order."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, spawn, start_worker, (base, setup)) as pool:
         yield from pool.map(partial(count_task, most), tasks)

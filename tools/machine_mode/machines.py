@@ -61,8 +61,9 @@ def link_driver(folder: Path, entry: Path = ENTRY) -> Driver:
     ):
         subprocess.run(line, check=True, cwd=ROOT)
     linked = elf.read(path)
-    mask = (1 << 38) - 1
-    symbols = {name: linked.global_symbol(name).value & mask for name in NAMES}
+    physical = (1 << 38) - 1  # the bits of a physical address
+    symbols = {name: linked.global_symbol(name).value & physical for name in NAMES}
+    # Two variables without global symbols, each by the variable before it.
     after = {"disks_at": symbols["trace_at"] + 16, "begun": symbols["move_log_end"] + 8}
     return Driver(path, symbols | after)
 

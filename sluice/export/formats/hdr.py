@@ -37,12 +37,12 @@ def count_index(value: int) -> int:
 
 def encode_number(n: int) -> bytes:
     """Return a signed number in as few bytes as it needs, with seven bits in each."""
-    n = n << 1 if n >= 0 else (-n << 1) - 1
+    left = n << 1 if n >= 0 else (-n << 1) - 1  # 0, -1, 1, -2 ... become 0, 1, 2, 3 ...
     out = bytearray()
-    while n >= 0x80 and len(out) < 8:
-        out.append(n & 0x7F | 0x80)
-        n >>= 7
-    out.append(n)
+    while left >= 0x80 and len(out) < 8:
+        out.append(left & 0x7F | 0x80)  # another byte follows
+        left >>= 7
+    out.append(left)
     return bytes(out)
 
 

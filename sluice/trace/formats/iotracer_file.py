@@ -79,8 +79,8 @@ def looks_like(name: str, head: bytes) -> bool:
 def find_fields(words: Sequence[str]) -> dict[str, str]:
     """Return the fields of a read or write by the names of their columns, found without a head.
     Raises ValueError."""
-    latency, offset = FLAGS.fullmatch(words[-4]), words[-2]
-    at = len(words) - (6 if latency else 5)  # of the size
+    has_latency, offset = FLAGS.fullmatch(words[-4]), words[-2]
+    at = len(words) - (6 if has_latency else 5)  # of the size
     size, inode, flags = words[at : at + 3]
     numbers = (size, inode, offset, words[-1])
     if (

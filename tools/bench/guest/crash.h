@@ -11,7 +11,7 @@ struct crash_machine {
     char options[128]; /* of mount */
     u64 bytes;         /* of each workload's part of the disk */
     u64 count;         /* of workloads */
-    u64 pace;          /* so many times faster than Linux's are all timers */
+    u64 pace;          /* how many times as fast as Linux's all timers are */
 };
 
 struct crash_machine crash_machine(void);

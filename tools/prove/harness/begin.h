@@ -39,7 +39,7 @@ static void tune(const struct policy *p)
 #endif
 }
 
-/* Give the policy its memory for so many buffers and start it. */
+/* Give the policy its memory for this number of buffers, and start it. */
 static void begin(const struct policy *p, void *region, u64 bytes, u64 buffers)
 {
     tune(p);

@@ -132,7 +132,7 @@ bool disk_state(u32 disk, struct disk_state *s)
     return disk <= disk_queue.disk;
 }
 
-/* A disk of so many sectors, with a model of its drive or without. */
+/* Make a disk of nsectors sectors, with a model of its drive or without. */
 static void disk_begin(u64 nsectors)
 {
     time_ns = any_below(MOST_NS) + 1;

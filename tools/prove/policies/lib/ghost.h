@@ -26,7 +26,7 @@ struct ghosts {
     struct ghost a, b, c, d;
 };
 
-/* As much as the kernel's. */
+/* As much memory as the kernel's ghosts take. */
 #define GHOSTS_BYTES(most) \
     ((most) * (sizeof(struct ghost) + sizeof(struct ghost *)))
 
@@ -72,7 +72,7 @@ static inline bool ghosts_forget(struct ghosts *g, u32 disk, u64 blkno)
     return was;
 }
 
-/* The one that entered first; 0 means that it is not in. */
+/* Return the ghost that entered first. One whose `entered` is 0 is not in. */
 static inline const struct ghost *ghost_older(const struct ghost *x,
                                               const struct ghost *y)
 {
