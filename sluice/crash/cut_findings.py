@@ -46,12 +46,12 @@ class Findings:
         for i, op in enumerate(self.history.operations):
             if self.history.results[i] and op.name in SETTLES_ALL:
                 settled = i + 1
-            elif self.history.results[i] and op.name in SETTLES_ONE:
-                node = self.history.names[i].at[op.words[0]][1]
-                settled = max(settled, self._last_change(node, i + 1))
-            elif self.history.results[i] and op.name in SETTLES_DATA:
-                node = self.history.names[i].at[op.words[0]][1]
-                settled = max(settled, self.history.made.get(node, 0))
+            elif self.history.results[i] and op.name in (*SETTLES_ONE, *SETTLES_DATA):
+                _, node = self.history.names[i].at[op.words[0]]
+                if op.name in SETTLES_ONE:
+                    settled = max(settled, self._last_change(node, i + 1))
+                else:
+                    settled = max(settled, self.history.made.get(node, 0))
             yield settled
 
     def _paths(self, node: int, moment: int) -> frozenset[str]:

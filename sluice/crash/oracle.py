@@ -113,7 +113,8 @@ class History:
         self.nodes, self.texts = start.nodes, dict(start.texts)
         self.names = [start.names[-1]]
         for node, versions in start.files.items():
-            self.files[node] = Versions([(0, versions.data[-1][1])], [(0, 0)])
+            _, contents = versions.data[-1]
+            self.files[node] = Versions([(0, contents)], [(0, 0)])
 
     # ---- operations ----
 
@@ -136,7 +137,8 @@ class History:
         self.settled.append(settled)
 
     def _file(self, path: str) -> int:
-        """Return the node of a file, following one symbolic link to nothing as the kernel does."""
+        """Return the node of a file. Refuses a path that leads to nothing or to something else, a
+        symbolic link, too."""
         kind, node = self.after.get(path, ("", 0))
         if kind != "f":
             raise Refused
@@ -170,7 +172,8 @@ class History:
 
     def _data(self, node: int) -> bytes:
         """Return a file's contents."""
-        return self.files[node].data[-1][1]
+        _, contents = self.files[node].data[-1]
+        return contents
 
     def _do_creat(self, op: Operation) -> None:
         """Add an empty file."""
@@ -225,7 +228,8 @@ class History:
 
     def _do_symlink(self, op: Operation) -> None:
         """Add a symbolic link."""
-        self.texts[self._add(op.words[1], "l")] = op.words[0].encode()
+        text, path = op.words
+        self.texts[self._add(path, "l")] = text.encode()
 
     def _do_unlink(self, op: Operation) -> None:
         """Remove a name that is no directory's."""
@@ -250,7 +254,7 @@ class History:
         old, new = op.words
         if old not in self.after or not self._is_directory(parent(new)):
             raise Refused
-        kind = self.after[old][0]
+        kind, node = self.after[old]
         if kind == "d" and new.startswith(old + "/"):
             raise Refused
         if self.after.get(new) == self.after[old]:
@@ -258,7 +262,7 @@ class History:
         if new in self.after:
             self._expect_replaceable(kind, new)
             if kind == "f":
-                versions = self.files[self.after[old][1]]
+                versions = self.files[node]
                 versions.replacing.append((self.now, len(versions.data) - 1))
         moved = {path: path.replace(old, new, 1) for path in Names(self.after).paths_under(old)}
         for path, to in {old: new, **moved}.items():

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sluice.debug import chain
 from sluice.debug.chain import Chain, Explainer, Origin
@@ -66,6 +66,22 @@ class RemoteChain:
     parts: list[Part]
     tries: int  # how often its calls were sent, in all
     calls: int
+
+
+class Busy(NamedTuple):
+    """A time in which a process of the server was at a call."""
+
+    begin_ns: int
+    end_ns: int
+    xid: int
+
+
+def busy_at(intervals: list[Busy], at_ns: int) -> Busy | None:
+    """Return the interval in which a process was at a call at this time, or None."""
+    before = bisect_left(intervals, (at_ns, 0, 0))  # how many begin before
+    if before and intervals[before - 1].end_ns > at_ns:
+        return intervals[before - 1]
+    return None
 
 
 @dataclass(frozen=True)
@@ -147,14 +163,15 @@ class RemoteExplainer:
     def _find_busy(self) -> None:
         """Find when each process of the server was at a call, how quickly a call can be taken, and
         how many processes took none."""
-        self.busy: dict[int, list[tuple[int, int, int]]] = defaultdict(list)  # pid: begin, end, xid
+        self.busy: dict[int, list[Busy]] = defaultdict(list)  # by pid
         waits_ns = []  # from the arrival of a call of one frame until a process takes it
         for xid in self.owner:
             replies = self.server.messages[xid, REPLY]
             for taken in self.server.taken[xid, CALL]:
                 own = [m for m in replies if m.pid == taken.pid and m.sent_ns >= taken.time_ns]
                 ends = [f.put_ns for f in own[0].frames] if own else []
-                self.busy[taken.pid].append((taken.time_ns, max(ends, default=taken.time_ns), xid))
+                end_ns = max(ends, default=taken.time_ns)
+                self.busy[taken.pid].append(Busy(taken.time_ns, end_ns, xid))
             pairs = zip(self.client.messages[xid, CALL], self.server.taken[xid, CALL], strict=False)
             for call, taken in pairs:
                 if call.arrival_ns is not None and len(call.frames) == 1:
@@ -338,26 +355,22 @@ class RemoteExplainer:
 
     def _calls_at(self, at_ns: int) -> tuple[Carried, ...]:
         """Return the commands whose calls processes of the server were at."""
-        found = []
-        for intervals in self.busy.values():
-            at = bisect_left(intervals, (at_ns, 0, 0)) - 1
-            if at >= 0 and intervals[at][1] > at_ns:
-                found.append(self.owner[intervals[at][2]])
-        return tuple(found)
+        found = [busy_at(intervals, at_ns) for intervals in self.busy.values()]
+        return tuple(self.owner[busy.xid] for busy in found if busy)
 
     def _wait_for_process(self, from_ns: int, until_ns: int) -> tuple[int, list[int]]:
         """Return when the first of the server's processes was free, at from_ns or later, and the
         calls that they were at if none was free at from_ns."""
-        ends, xids = [], []
         if self.unused:
             return from_ns, []
+        all_busy = []
         for intervals in self.busy.values():
-            at = bisect_left(intervals, (from_ns, 0, 0)) - 1
-            if at < 0 or intervals[at][1] <= from_ns:
+            busy = busy_at(intervals, from_ns)
+            if not busy:
                 return from_ns, []
-            ends.append(intervals[at][1])
-            xids.append(intervals[at][2])
-        return min(until_ns, min(ends, default=from_ns)), xids
+            all_busy.append(busy)
+        first_end_ns = min((busy.end_ns for busy in all_busy), default=from_ns)
+        return min(until_ns, first_end_ns), [busy.xid for busy in all_busy]
 
     def _server_parts(self, x: Exchange) -> Iterator[Part]:
         """Yield the parts of the server's work: the parts of its process, and the parts of the

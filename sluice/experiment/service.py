@@ -211,16 +211,19 @@ def drive_tool_input(run: Run, commands: list[Command], sought: list[Event]) -> 
 
 
 def set_times(c: Command, row: str, inside: bool) -> None:
-    """Store a row of the model's times in the command, if the row agrees with the trace."""
+    """Store a row of the model's times in the command, if the row agrees with the trace. inside:
+    the command is a step for the drive's own log (is_inside), so it may begin before it is
+    issued."""
     words = row.split()
     begin_ns, done_ns, *parts = map(int, words[:7])
-    late = c.ends and c.completed_ns > done_ns + LATE_NS
-    if done_ns > c.completed_ns or late or (begin_ns < c.issued_ns and not inside):
+    is_late = c.ends and c.completed_ns > done_ns + LATE_NS
+    if done_ns > c.completed_ns or is_late or (begin_ns < c.issued_ns and not inside):
         return
     c.begin_ns, c.done_ns, c.kind = begin_ns, done_ns, words[7]
     c.issued_ns = min(c.issued_ns, begin_ns)
     c.parts = dict(zip(PARTS, parts, strict=True))
-    c.cylinders, c.head = (int(words[8]), int(words[9])), int(words[10])
+    first_cylinder, last_cylinder, c.head = map(int, words[8:11])
+    c.cylinders = (first_cylinder, last_cylinder)
 
 
 def compute_service_times(

@@ -243,13 +243,14 @@ class Guest(Closing):
     def _written_ranges(self) -> list[tuple[int, int]]:
         """Return the ranges of the file that moves wrote to, as start and end, the lowest first."""
         found: list[tuple[int, int]] = []
-        writes = ((start - 1 - MEMORY_START, n) for start, n in self.records() if start & 1)
-        for at, size in sorted(writes):
-            end = at + size
-            if found and at <= found[-1][1]:
-                at, before = found.pop()
-                end = max(end, before)
-            found.append((at, end))
+        # The lowest bit of an address says that the move wrote.
+        writes = ((at - 1 - MEMORY_START, size) for at, size in self.records() if at & 1)
+        for start, size in sorted(writes):
+            end = start + size
+            if found and start <= found[-1][1]:  # it touches the range before: join them
+                start, end_before = found.pop()
+                end = max(end, end_before)
+            found.append((start, end))
         return found
 
     def records(self) -> list[tuple[int, int]]:

@@ -52,18 +52,19 @@ def predict_numbers(writes: list[int], column: list[int]) -> Iterator[int]:
 
 
 def previous_changes(places: list[int], states: list[int]) -> Iterator[int]:
-    """Yield the index of the previous change of each change's place.
+    """Yield for each change the index of its place's previous change, as a distance.
 
-    The index is counted back from this change or, if the place is emptied, from the previous change
-    of the place emptied last. A new place has the index -1.
+    If the change empties the place, the distance is from the previous change of the place that was
+    emptied before, which is mostly 1; otherwise it is back from this change. A new place has no
+    previous change: -1 stands for the index.
     """
-    latest: dict[int, int] = {}
-    emptied = 0
+    latest: dict[int, int] = {}  # by place: the index of its latest change
+    emptied = 0  # the previous change of the place that was emptied last
     for i, (place, state) in enumerate(zip(places, states, strict=True)):
-        before = latest.get(place, -1)
-        yield before - emptied if state == EMPTY else i - before
+        previous = latest.get(place, -1)
+        yield previous - emptied if state == EMPTY else i - previous
         if state == EMPTY:
-            emptied = before
+            emptied = previous
         latest[place] = i
 
 

@@ -138,17 +138,21 @@ class Source:
                 yield self.make_change(function, first, after, ";")
 
     def replacements(self, before: Token, token: Token) -> list[str]:
-        """Return the possible replacements of a token."""
+        """Return the possible replacements of a token. before: the token before it.
+
+        An operator gets the opposite one, a number n becomes n + 1 or 0, an error -EIO becomes -0,
+        and a constant becomes the next one of its family.
+        """
         word = token.text
         if word in OTHER:
             return OTHER[word]
-        if word in ONLY_BINARY:
+        if word in ONLY_BINARY:  # a sign, a pointer or an address stays as it is
             after_operand = OPERAND.match(before.text[-1]) and before.text not in LEAVING
             return ONLY_BINARY[word] if after_operand else []
-        if NUMBER.fullmatch(word):
-            digits = NUMBER.fullmatch(word)[1]
-            octal = digits[0] == "0" and digits.isdigit()
-            value = int(digits, 8 if octal else 0)
+        if number := NUMBER.fullmatch(word):
+            digits = number[1]  # without its suffix
+            is_octal = digits[0] == "0" and digits.isdigit()
+            value = int(digits, 8 if is_octal else 0)
             return ["1"] if not value else [str(value + 1), "0"]
         if ERROR.fullmatch(word) and before.text == "-":
             return ["0"]

@@ -210,7 +210,7 @@ def job_table(pid: int, disk: int, recording: Recording) -> FioTable:
 
 def busy_ns(requests: list[Request]) -> int:
     """Return the time, in ns, in which there was at least one request."""
-    busy, until = 0, 0
+    busy, until = 0, 0  # until: when the last request so far was completed
     for r in sorted(requests, key=lambda r: r.queued_ns):
         busy += max(r.completed_ns - max(r.queued_ns, until), 0)
         until = max(until, r.completed_ns)

@@ -73,7 +73,9 @@ def setting_bars(
     inner = width - 2 * MARGIN - names
     x = value_axis(words, values, labelled=True)
     x["axis"] = {"tickCount": 5 if width > theme.NARROW else 2}
-    x["scale"] = {"domain": [0, most * inner / max(inner - texts, inner / 3)], "nice": False}
+    # The longest bar leaves room for its text, but has at least a third of the width.
+    longest_bar = max(inner - texts, inner / 3)
+    x["scale"] = {"domain": [0, most * inner / longest_bar], "nice": False}
     y: Spec = {"field": "arm", "type": "nominal", "sort": order, "title": None}
     y["axis"] = {"labelLimit": names + 20, "domain": False, "ticks": False, "labelPadding": 8}
     bar = {"type": "bar", "height": {"band": 0.72}}

@@ -24,10 +24,10 @@ LABELS = "datum.value == 1 ? '0 %' : format(100 - 100 / datum.value, '~r') + ' %
 
 
 def percentile_curve(series: Series) -> list[tuple[float, float]]:
-    """Return points (1 / share of longer responses, ms) of a distribution, as far as its count
-    allows."""
-    inverse = [10 ** (i / STEPS) for i in range(NINES * STEPS + 1)]
-    known = [x for x in inverse if x <= series.count]
+    """Return points (x, response in ms) of a distribution: of x responses, one is longer. x goes up
+    to the number of responses."""
+    evenly = [10 ** (i / STEPS) for i in range(NINES * STEPS + 1)]  # on a logarithmic axis
+    known = [x for x in evenly if x <= series.count]
     return [(x, series.percentile(100 - 100 / x) / MS) for x in known]
 
 
