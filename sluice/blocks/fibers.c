@@ -277,7 +277,8 @@ static void begin(void)
     panic("a fiber has ended");
 }
 
-/* Make a process with a stack of its own, which begins in begin(). */
+/* Make a fiber. Its context is as if the fiber had been left just before
+ * `begin`, which calls fn. */
 static void make(u32 pid, const char *name, void (*fn)(void *))
 {
     struct fiber *f = host_memory(sizeof *f);

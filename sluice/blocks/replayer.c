@@ -204,8 +204,8 @@ static void times_print(const char *name, const struct times *t)
            quantile(t, 9990), quantile(t, 9999), t->max);
 }
 
-/* Note the end of a request: its times and hits, by direction, in slices and in
- * the log. */
+/* Count a request that has ended, unless it failed or belongs to the warm-up,
+ * and log it. */
 static void done(const struct packed_request *r, u64 number, u64 start_ns,
                  u64 late_ns, u64 hit_bytes, int error)
 {
@@ -263,7 +263,7 @@ static void print_counters(const char *name, bool warm)
     printf("}");
 }
 
-/* Write the ring of events to the file of -t. */
+/* Write the trace's head and records to the file of -t. */
 static void keep_events(void)
 {
     const struct trace_ring *ring = trace_kept();

@@ -83,6 +83,8 @@ void panic(const char *fmt, ...)
 bool trace_on;
 struct trace_ring *trace_ring;
 
+/* Write a record of the trace, and count the costs of its event, which is in
+ * bits 32 to 47 of the last word. */
 static void append(u64 w0, u64 w1, u64 w2, u64 w3)
 {
     u64 *record =

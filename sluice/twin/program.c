@@ -117,8 +117,8 @@ static void map(u64 at, u64 bytes, int access, int flags, int fd, u64 offset)
               "processes");
 }
 
-/* Reserve a place, and map what is only read or executed from the file. A
- * mapping begins with a page, so each takes `skip` bytes before its segment. */
+/* Reserve a place, and map the segments that are only read or executed from the
+ * file. A mapping begins at a page, up to `skip` bytes before its segment. */
 void program_map(const struct program *p, u64 base, u64 bytes)
 {
     const Elf64_Phdr *s;
@@ -133,7 +133,8 @@ void program_map(const struct program *p, u64 base, u64 bytes)
     }
 }
 
-/* Copy the data to the place, and add the base to each pointer in it. */
+/* Copy a program's data to its place, and add the base to each pointer in the
+ * data. */
 void program_fill(const struct program *p, u64 base)
 {
     const Elf64_Phdr *s;

@@ -14,7 +14,7 @@
 struct program {
     char name[16];
     u64 entry;
-    u64 data, end; /* where data begins, and ends: a whole page */
+    u64 data, end; /* where the data begins, and the end, rounded to a page */
     struct program_file *file;
 };
 

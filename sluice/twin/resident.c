@@ -51,8 +51,7 @@ static void refuse(const char *what)
     exit(STATUS_BOOT_FAIL);
 }
 
-/* Read bytes that a trial wants at a place of memory: a line with place and
- * length, and then the bytes. */
+/* Read a part of a trial's disks: a line OFFSET BYTES, and the bytes. */
 static void read_put(struct put *p)
 {
     if (getline(&line, &line_size, stdin) < 0 ||

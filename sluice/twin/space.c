@@ -288,7 +288,9 @@ static void expect_room(const struct space *s)
               space_bytes == NARROW_BYTES ? " (is there a ulimit -v?)" : "");
 }
 
-/* Go back to the program, which begins here the first time. */
+/* Go back to the program. Two values are moved to where this process has its
+ * heap and stack: an address that sbrk returns, which is the kernel's, and a
+ * child's stack pointer after fork, which is its parent's. */
 void user_return(struct trapframe *f)
 {
     struct space *s = space_now();

@@ -129,6 +129,8 @@ i64 store_move(u64 memory, u64 at, u64 bytes, bool write)
     if (at < start || at - start > length || bytes > length - (at - start))
         return -1;
     at -= start;
+    /* Page by page. A slot is shared until it is written: `own` gives the page
+     * a slot of its own, and so does write_page. */
     for (u64 n; bytes; memory += n, at += n, bytes -= n) {
         u32 *slot = &slot_of[at / PAGE_SIZE];
         u64 in_page = at % PAGE_SIZE;

@@ -95,8 +95,10 @@ static u64 walk(u64 phys)
 {
     static u64 root[512] __attribute__((aligned(PAGE_BYTES)));
     static u64 middle[512] __attribute__((aligned(PAGE_BYTES)));
+    /* The kernel's addresses, a GiB an entry, with all rights. */
     for (u64 gib = 0; gib < 10; gib++)
         root[256 + gib] = gib << 28 | 0xef;
+    /* Address 0: two levels down, the page at `phys` as a page table. */
     root[0] = ((u64)middle - DIRECT_MAP) >> 12 << 10 | 1;
     middle[0] = phys >> 12 << 10 | 1;
     u64 before = csr_read(satp);
@@ -129,6 +131,7 @@ static u64 deed(const u64 *w, u64 call)
     }
 }
 
+/* Make all calls of a list, and note each one's answer and times. */
 static void make(struct calls *l)
 {
     for (u64 i = 0; i < l->n; i++) {

@@ -143,6 +143,7 @@ static void check_buffer(struct buf *b, u32 i)
             block_of(b));
 }
 
+/* The cache's counts are those that the buffers give when they are counted. */
 static void check_counts(void)
 {
     u64 dirty = 0, busy = 0, evictable = 0, writing = 0, ahead = 0, back = 0;
@@ -185,6 +186,7 @@ static void check_counts(void)
             bcache.npending[0]);
 }
 
+/* Each queue by age has as many requests as the queue counts in its set. */
 static void check_queue(void)
 {
     const struct queue *q = &the_disk()->queue;

@@ -12,6 +12,8 @@ static u32 tasks_paused(void)
     return n;
 }
 
+/* All that may happen next: a task runs, a command of the device ends or fails,
+ * a timer fires, time passes, or memory runs out. Returns how many. */
 u32 list_choices(struct choice *c)
 {
     u32 n = 0;

@@ -30,7 +30,7 @@ u64 host_ns(void)
 
 /* ---- the states found ---- */
 
-/* True if it is new. */
+/* Add a state's hash to the table of all seen. True if it is new. */
 static bool add_seen(u64 hash)
 {
     u64 at = hash & (search->seen_room - 1);

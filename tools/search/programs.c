@@ -32,6 +32,8 @@ static u64 *contents(struct buf *b)
     return b->data;
 }
 
+/* Give a buffer new contents: a number that no block has had, with the block in
+ * its upper half. `wanted` is what the next read must find. */
 static void change(struct buf *b)
 {
     u64 block = b->block.blkno;
@@ -292,6 +294,7 @@ void program_run(void *)
 
 /* ---- reading a program ---- */
 
+/* Read an operation's blocks, a digit for each. Returns as op_read. */
 static const char *blocks_read(struct op *op, const char *digits)
 {
     for (; *digits; digits++) {
@@ -304,6 +307,8 @@ static const char *blocks_read(struct op *op, const char *digits)
     return op->n ? NULL : "which block?";
 }
 
+/* Read an operation, one of those that the head of this file lists. Returns
+ * what is wrong, or NULL. */
 static const char *op_read(struct op *op, const char *word)
 {
     *op = (struct op){.what = *word, .text = word};

@@ -27,10 +27,12 @@
 
 /* ---- a set of numbers ---- */
 
+/* Level 0 has a bit for each number. A bit of a further level stands for a word
+ * of the level before, and is set if the word is not 0. */
 struct set {
     u64 *level[LEVELS], words[LEVELS];
     u32 nlevels;
-    u64 count;
+    u64 count; /* of the numbers in the set */
 };
 
 /* Begin an empty set of numbers below that. Each level has a bit for each word

@@ -74,8 +74,9 @@ static void fill(struct stack *s, u64 n)
     }
 }
 
-/* Give the blocks new places without gaps, in the same order, with room for
- * more. */
+/* Give the blocks the first places, in their order, and make room for at least
+ * as many more. A block's new place is the number of bits before its old place.
+ */
 static void move_together(struct stack *s)
 {
     struct stack old = *s;
@@ -95,15 +96,17 @@ u64 stack_depth(const struct stack *s, u64 block)
     return place ? s->at.used - before(s, *place) : 0;
 }
 
-/* Move a block to the top. Returns its depth before, from 1; 0: it is new. */
+/* A block's place has its bit set; a block that is used moves to the next place
+ * behind all others. */
 u64 stack_use(struct stack *s, u64 block)
 {
     if (s->next == s->ngroups * GROUP)
         move_together(s);
-    u64 there = s->at.used, depth = 0;
+    u64 blocks = s->at.used, depth = 0;
     u64 *place = table_put(&s->at, block);
-    if (s->at.used == there) {
-        depth = there - before(s, *place);
+    bool is_known = s->at.used == blocks;
+    if (is_known) {
+        depth = blocks - before(s, *place);
         change(s, *place, -1UL);
     }
     *place = s->next++;

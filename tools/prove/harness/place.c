@@ -38,6 +38,8 @@ struct approach queue_arrival(const struct queue *queue, u64 start_ns,
     return model_any_approach(start_ns);
 }
 
+/* Have the policy place any request, and check the place: on the disk and, on a
+ * virtual log, a whole free place. */
 static void try_choose(void)
 {
     struct request *r = &model_a;
@@ -65,6 +67,8 @@ static void try_choose(void)
     q->head_sector = MIN(at + r->nsectors, q->nsectors - 1);
 }
 
+/* Ask the policy which places to empty, and check the answer. Some of them then
+ * are free. */
 static void try_clean(void)
 {
     struct clean what = {.again_ns = NEVER_NS};

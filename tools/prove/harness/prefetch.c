@@ -27,6 +27,7 @@ static bool try_is_good(const struct readahead *w, u64 blocks)
            try_in_file(w->first + w->step * (w->times - 1), w->n, blocks);
 }
 
+/* Report any read of a file to the policy, and check what it reads ahead. */
 static void try_read(struct stream *s, u64 blocks)
 {
     struct access a;

@@ -42,6 +42,7 @@ static void try_enter(u64 i)
         subject->sched.queued(q, r, clock_ns());
 }
 
+/* Take a request out of the queue. */
 static void try_leave(u64 i)
 {
     struct request *r = requests[i];
@@ -58,6 +59,7 @@ static bool try_overlap(const struct request *x, const struct request *y)
            y->sector < x->sector + x->nsectors;
 }
 
+/* Queue any request that the kernel may queue. */
 static void try_arrive(u64 i)
 {
     struct request *r = requests[i];
