@@ -73,7 +73,8 @@ class Continuations:
         return states[-1] if states else (Platters(self.base), Cut(moment, ()))
 
     def fixed_at(self, event: int) -> frozenset[int]:
-        """Return the writes up to an event that the cut has on the platters, and not torn."""
+        """Return the numbers of those writes up to an event that are whole on the platters after
+        the cut."""
         return frozenset(n for n in self.cut.chosen if n <= event and n != self.cut.torn)
 
     def iterate_at(

@@ -88,7 +88,7 @@ def serve_tasks(
 def open_pipes(
     jobs: int, make: Callable[[], AbstractContextManager[Any]], attempt: Attempt
 ) -> Iterator[list[Connection]]:
-    """Start so many workers. Yields a pipe to each, and ends them."""
+    """Start `jobs` workers, and yield a pipe to each. When the context ends, they are ended."""
     with ExitStack() as stack:
         pipes = []
         for _ in range(jobs):

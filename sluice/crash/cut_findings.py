@@ -176,7 +176,7 @@ def is_whole(data: bytes, window: Sequence[bytes]) -> bool:
 
 def strange_pieces(data: bytes, window: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
     """Yield the place of each sector of a file with bytes that no version has there, and these
-    bytes. A version has nothing behind its end, also no zeros."""
+    bytes. Behind its end a version has no bytes, not even zeros."""
     for at in range(0, len(data), SECTOR):
         piece = data[at : at + SECTOR]
         known = [version[at : at + len(piece)] for version in window]

@@ -17,8 +17,8 @@ platters: the drive's cache is flushed.
 16. An inode is given a block of the disk, when no other inode has the block there.
 17. A write of a directory shows the names before it or after it, wherever it is torn.
 
-A file that moves to another directory looks as one that is linked and unlinked, so no rule asks
-for its record; the judges do.
+A move of a file to another directory looks like a link and an unlink. So no rule asks for the
+record of a move; the judges see whether it is missing.
 """
 
 import struct
@@ -81,8 +81,8 @@ def has_contents(inode: Inode) -> bool:
 
 
 def list_tears(old: bytes, new: bytes) -> Iterator[bytes]:
-    """Yield what a write may leave of a block if it is torn: all choices of the sectors that
-    change, or of many the first ones."""
+    """Yield what a torn write may leave of a block: some of the sectors that change are new, in all
+    choices. If more than MOST_TORN sectors change, only first ones are new."""
     places = [
         at for at in range(0, len(new), SECTOR) if old[at : at + SECTOR] != new[at : at + SECTOR]
     ]

@@ -200,7 +200,7 @@ class LogRules:
         return found
 
     def _look_log_super(self, number: int, data: bytes) -> bool:
-        """Check a write of the log's superblock. Returns that it is not guarded."""
+        """Check a write of the log's superblock. Returns False, because no rule guards it."""
         sequence, start = struct.unpack_from(">II", data, 24)
         oldest = sequence if start else 1 << 32  # the first transaction that the log still has
         for transaction in self.transactions:
@@ -235,7 +235,8 @@ class LogRules:
         return False
 
     def _look_super(self, number: int, data: bytes) -> bool:
-        """Check a write of the file system's superblock. Returns that it is not guarded."""
+        """Check a write of the file system's superblock. Returns False, because no rule guards
+        it."""
         at = SUPER % self.disk.size + INCOMPATIBLE
         asks = struct.unpack_from("<I", data, at)[0] & RECOVER
         _, asked = self.disk.state(self.disk.platters)

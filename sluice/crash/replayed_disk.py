@@ -83,7 +83,7 @@ class LogLaboratory(Laboratory):
     has_rules = False  # a replay follows others
 
     def make_start(self) -> tuple[bytes, History]:
-        """Make the disk. Returns it, and how what it must have after recovery came to be."""
+        """Make the disk. Returns the disk, and the history of what it must have after recovery."""
         good = replace(self.setup, twin=TWIN)
         with memory_folder() as name:
             path = Path(name) / "disk"

@@ -1,4 +1,5 @@
-"""The interface of a run that can be made again, an experiment's (stored_run.py) or a grade's."""
+"""The interface of a run that can be made again: a run of an experiment (stored_run.py) or of a
+grading."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -20,8 +20,8 @@ controller), busy (the arm, with what came before), seek, rotation, transfer; lo
 busy, seek and rotation; or service, all of them. drive.idle_ms: it had no command; drive.unknown:
 commands whose parts are not known.
 
-Of what a power cut at a random time of the run would lose (loss.py has the definitions), if the
-experiment asks for it by loss_ages = 1:
+What a power cut at a random time of the run would lose (loss.py has the definitions); an experiment
+asks for these metrics by loss_ages = 1:
 
     loss.data.oldest.mean_ms       the age of the oldest modification that is lost
     loss.data.age.p95_ms           the age of a modification that is lost

@@ -30,7 +30,7 @@ from sluice.experiment.verdict import NO_DIFFERENCE, NOT_DECIDED, NOT_JUDGED
 # largest of 93 moved by 3.9 %: its reads came just too late for a rotation.)
 BUILD_PERCENT = 0.2
 Values = dict[object, float]  # by seed
-# Whether a comparison with 0 surely holds of what lies in an interval.
+# By operator: whether each value of an interval compares so with 0.
 SURELY: dict[str, Callable[[Interval], bool]] = {
     "<": lambda i: i.high < 0,
     "<=": lambda i: i.high <= 0,

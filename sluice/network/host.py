@@ -86,7 +86,8 @@ class Bridge:
         return [self.machines.wire.fileno(), self.host.wire.fileno()]
 
     def move(self, file: int) -> bool:
-        """Move what has come on a wire. Returns False at the end of the wire."""
+        """Send the frames that have come on one wire to the other; of the machines' frames only
+        those for the host. Returns False if the wire has ended."""
         ours = file == self.machines.wire.fileno()
         here, there = (self.machines, self.host) if ours else (self.host, self.machines)
         try:

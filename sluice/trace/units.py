@@ -1,7 +1,7 @@
-"""Places the disks of a trace that has several.
+"""Places several disks of one trace in one range of bytes.
 
-While it is read, they are PLACE bytes apart (disk_place()). Then the requests are moved so that one
-disk follows another, in the order of their numbers (place_side_by_side()).
+While the trace is read, disk n begins at byte n * PLACE (disk_place()). Then the requests are moved
+so that one disk follows another, in the order of their numbers (place_side_by_side()).
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from sluice.trace.stream import (
     tables_of_lines,
 )
 
-PLACE = 1 << 48  # of a disk among the bytes of all
+PLACE = 1 << 48  # the distance of two disks, in bytes
 UNITS = 1 << 14  # the number of disks that have room below 2^62
 ROUND = 1 << 20  # bytes: each disk begins at a multiple
 

@@ -1,8 +1,8 @@
 """`sluice crash linux`: workloads cut on Linux's file systems and on ours, with the same judges.
 
-Each mode has expectations (modes.py). A mode that shows what it must never show makes the command
-fail, and so does a mode that never shows what is known of it: then the file system or the judges
-are not what we think.
+Each mode has expectations (modes.py): findings that it must never show, and findings that it is
+known to show. The command fails if a mode breaks one of them, because then the file system or the
+judges are not what we think.
 """
 
 import sys

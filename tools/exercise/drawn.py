@@ -163,7 +163,7 @@ def draw_args(dice: Random, known: Known, ndisks: int, logged: bool, drives: lis
 def draw_work(
     dice: Random, folders: list[str], most: int, faults: Faults
 ) -> tuple[list[str], list[str], int]:
-    """Return the programs' commands, a pattern for each of their files, and the operations."""
+    """Return commands of programs, patterns for all their files, and the number of operations."""
     commands, patterns, total = [], [], 0
     for n in range(dice.randint(1, 4)):
         folder = dice.choice(folders)

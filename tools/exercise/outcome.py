@@ -5,10 +5,10 @@ A run is right if
 - e2fsck has nothing to say of any disk afterwards; of one with a virtual log, of the blocks on it,
 - files have the same sums when the disks are booted again.
 
-Where a disk has refused writes, each loss must have been told to a program or to sync. Then the
-sums may differ of what that program changed, or of all that is on the disk; and e2fsck may have
-something to mend if the kernel said that metadata was lost, or at its end that not everything was
-written.
+Where a disk has refused writes, each loss must have been reported to a program or to sync. Then the
+sums of the files that this program changed may differ, or after a report to sync the sums of all
+files on the disk. And e2fsck may have something to mend, if the kernel said that metadata was lost,
+or at its end that not everything was written.
 """
 
 import re

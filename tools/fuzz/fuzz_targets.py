@@ -180,7 +180,7 @@ def make_image(seed: int, number: int, folder: Path) -> Path:
 
 
 def run_image(path: Path) -> str:
-    """Do what can be done with a damaged image. Its own bytes are the seed of that."""
+    """Do what can be done with a damaged image. The image's checksum is the seed of the calls."""
     block = path.name.split("-")[1]
     words = [f"seed={zlib.crc32(path.read_bytes()) >> 1}", "save=0", f"block={block}", str(path)]
     script = "abuse 200\nprocesses 3 60\nabuse 100\n"

@@ -75,8 +75,8 @@ def same(
     jobs: options.Jobs = options.JOBS,
     scheduler: options.Scheduler = "",
 ) -> int:
-    """Do what check does where results are of another kernel, and note in results/ which of them
-    are this kernel's too."""
+    """Check the results that another kernel has made, as `check` does, and note in results/ which
+    of them are this kernel's too."""
     return recheck(name, jobs, scheduler, note=True)
 
 

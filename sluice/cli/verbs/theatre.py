@@ -30,7 +30,8 @@ def build_scenes(
 
     path = find_experiment_file(name)
     experiment = load(path, size)
-    numbers = [select_run(experiment, number).number]  # both are looked up before one is made
+    # Both runs are looked up before one is made, so that a wrong number is reported at once.
+    numbers = [select_run(experiment, number).number]
     if second is not None:
         numbers.append(select_run(experiment, second, "--second").number)
     runs = [load_run(name, size, one, folder, engine) for one in numbers]

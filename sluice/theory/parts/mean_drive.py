@@ -58,7 +58,7 @@ def mean_near_seek_ns(row: DriveRow, group_mb: float) -> float:
 
 @dataclass(frozen=True)
 class Tracks:
-    """The tracks of a zone. Sectors count from the start of one of them."""
+    """The tracks of a zone, one after another. A sector's number counts from a track's start."""
 
     zone: Zone
     slot_ns: float  # time in which a sector passes the head

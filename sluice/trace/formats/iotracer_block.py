@@ -10,10 +10,10 @@ Newer versions begin a file with a head, and the columns are found by their name
     timestamp,operation,pid,tid,command,sector,size,latency_ms,device,flags,...
     timestamp,pid,command,sector,operation,size,latency_ms,tid,cpu_id,ppid,device,...
 
-A request is where it was issued: its latency before its end. Only `read` and `write` are taken,
-also with flags behind them (`write|sync`); discards are left out, and what has no data. Devices are
-disks of their own, laid one after another as the units of SPC are, in the order in which they first
-appear. Without a device all requests are of one.
+The time of a request is when it was issued: its end minus its latency. Only `read` and `write` are
+taken, also with flags behind them (`write|sync`); discards and requests without data are left out.
+Devices are disks of their own, laid one after another as the units of SPC are, in the order in
+which they first appear. Without a device all requests are of one.
 """
 
 import re
