@@ -66,11 +66,11 @@ class Continuations:
         self.known: dict[Cut, bool] = {}
 
     def platters_at(self, moment: int) -> tuple[Platters, Cut]:
-        """Return the platters when the power goes after this event, and a cut with what the
-        programs know then."""
-        past = follow_events(self.base, self.events[: moment + 1], self.volatile)
-        states = [(platters, cut) for _, cut, platters in past]
-        return states[-1] if states else (Platters(self.base), Cut(moment, ()))
+        """Return the platters after this event, and a cut there, without any chosen writes."""
+        state = Platters(self.base), Cut(moment, ())
+        for _, cut, platters in follow_events(self.base, self.events[: moment + 1], self.volatile):
+            state = platters, cut
+        return state
 
     def fixed_at(self, event: int) -> frozenset[int]:
         """Return the numbers of those writes up to an event that are whole on the platters after

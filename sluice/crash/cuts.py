@@ -209,10 +209,12 @@ def iterate_cuts(
     tear_older: bool = False,
     guarded: Container[int] = (),
 ) -> Iterator[tuple[Cut, Image]]:
-    """Yield the cuts of a recording, each with what it leaves. grain: how large writes are torn.
-    tear_older: also try a whole newest write beside an older one that is torn, as a drive leaves
-    them that writes several at a time or in an order of its own. guarded: writes that are neither
-    torn nor permuted."""
+    """Yield the cuts of a recording, each with what it leaves.
+
+    grain: as in tears(). tear_older: also try cuts at which the newest write is whole and an older
+    one is torn; a drive that writes several at a time, or in an order of its own, may leave this.
+    guarded: writes that are neither torn nor permuted.
+    """
     rng, n = Random(seed), 0
     for event, now, platters in follow_events(base, events, volatile):
         ways = list(_ways(now.after, event, list(platters.pending), rng, grain, guarded))

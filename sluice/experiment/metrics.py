@@ -61,13 +61,15 @@ FIELD = re.compile(
 )
 JOB = re.compile(rf"job\.([\w-]+|{re.escape(jobs.EVERY)})\.(\w+)")
 DRIVE = re.compile(
-    rf"drive\.(?:({'|'.join((*PURPOSES, utilisation.ALL))})"
-    rf"\.({utilisation.COMMANDS}(?!_)|(?:{'|'.join(utilisation.TIMES)})(?=_))|(idle)(?=_)|(unknown)(?!_))"
-    r"(_ns|_us|_ms|_s|)"
+    rf"drive\.(?:(?P<purpose>{'|'.join((*PURPOSES, utilisation.ALL))})\."
+    rf"(?P<part>{utilisation.COMMANDS}(?!_)|(?:{'|'.join(utilisation.TIMES)})(?=_))"
+    r"|(?P<alone>idle(?=_)|unknown(?!_)))"
+    r"(?P<unit>_ns|_us|_ms|_s|)"
 )
 LOSS = re.compile(
-    r"loss\.(data|all)\.(?:((?:age|oldest)\.(?:mean|max|p100|p\d\d?))(_ns|_us|_ms|_s)"
-    r"|(kib|nothing_percent))"
+    r"loss\.(?P<of>data|all)\."
+    r"(?:(?P<age>(?:age|oldest)\.(?:mean|max|p100|p\d\d?))(?P<age_unit>_ns|_us|_ms|_s)"
+    r"|(?P<figure>kib|nothing_percent))"
 )
 OWN = re.compile(rf"{DRIVE.pattern}|{LOSS.pattern}")  # of neither the kernel nor a job
 NAME = re.compile(
@@ -279,15 +281,13 @@ def evaluate_with(result: RunFigures, name: str, distribution: Callable[[str], S
     if match := JOB.fullmatch(name):
         return job_value(result, *match.groups())
     if match := DRIVE.fullmatch(name):
-        purpose, what, *single, suffix = match.groups()
-        found = utilisation.utilisation_value(
-            result["drive"], purpose or single[0] or single[1], what
-        )
-        return found / SCALE_NS[suffix] if suffix else found
+        purpose, unit = match["purpose"] or match["alone"], match["unit"]
+        found = utilisation.utilisation_value(result["drive"], purpose, match["part"])
+        return found / SCALE_NS[unit] if unit else found
     if match := LOSS.fullmatch(name):
-        of, age, suffix, other = match.groups()
-        figure = loss.loss_value(result["loss"], of, age or other)
-        return figure / SCALE_NS[suffix] if suffix else figure
+        figure = loss.loss_value(result["loss"], match["of"], match["age"] or match["figure"])
+        unit = match["age_unit"]
+        return figure / SCALE_NS[unit] if unit else figure
     from_series, field, suffix = split_metric(name)
     row, scale = distribution(from_series), SCALE_NS.get(suffix, 1)
     if field.startswith("over_"):

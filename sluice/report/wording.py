@@ -146,35 +146,37 @@ def job_number_words(job: str, name: str) -> Words:
 
 def drive_words(match: re.Match[str]) -> Words:
     """Return the words for what the drive did with its time."""
-    purpose, what, idle, _, suffix = match.groups()
-    unit = UNITS.get(suffix, "")
-    if not purpose:
-        return Words("time without a command" if idle else "commands of unknown parts", unit)
-    many, _ = PURPOSES[purpose]
-    return Words(many if what == utilisation.COMMANDS else f"{DRIVE_TIMES[what]} of {many}", unit)
+    unit = UNITS.get(match["unit"], "")
+    if match["alone"]:
+        is_idle = match["alone"] == "idle"
+        return Words("time without a command" if is_idle else "commands of unknown parts", unit)
+    commands, _ = PURPOSES[match["purpose"]]
+    if match["part"] == utilisation.COMMANDS:
+        return Words(commands, unit)
+    return Words(f"{DRIVE_TIMES[match['part']]} of {commands}", unit)
 
 
 def loss_words(match: re.Match[str]) -> Words:
     """Return the words for what a power cut loses."""
-    of, age, suffix, other = match.groups()
-    whose = "of files" if of == "data" else "of all blocks"
-    if other == "kib":
+    whose = "of files" if match["of"] == "data" else "of all blocks"
+    if match["figure"] == "kib":
         return Words(f"loss {whose} at a cut", "KiB")
-    if other:
+    if match["figure"]:
         return Words(f"cuts without a loss {whose}", "%")
-    which, _, field = age.partition(".")
+    which, _, field = match["age"].partition(".")
     noun = f"age of {'the oldest loss' if which == 'oldest' else 'a loss'} {whose}"
     what = {"mean": "mean", "max": "highest"}.get(field, f"{field[1:]}th percentile of the")
-    return Words(f"{what} {noun}", UNITS[suffix])
+    return Words(f"{what} {noun}", UNITS[match["age_unit"]])
 
 
 def words_per_command(above: str, below: str) -> Words | None:
     """Return the words for a time of the drive per command of its purpose, or None if the ratio is
     another one."""
     match = metrics.DRIVE.fullmatch(above)
-    if not match or below != f"drive.{match[1]}.{utilisation.COMMANDS}":
+    if not match or below != f"drive.{match['purpose']}.{utilisation.COMMANDS}":
         return None
-    return Words(f"{DRIVE_TIMES[match[2]]} per {PURPOSES[match[1]][1]}", UNITS.get(match[5], ""))
+    _, one_command = PURPOSES[match["purpose"]]
+    return Words(f"{DRIVE_TIMES[match['part']]} per {one_command}", UNITS.get(match["unit"], ""))
 
 
 def series_noun(series: str) -> tuple[str, str, dict[str, str]]:

@@ -100,8 +100,8 @@ class Events(Sequence[Event]):
             return Events(self._data[first * RECORD.size : end * RECORD.size])
         at = range(len(self))[at] * RECORD.size
         time_ns, block, argument, pid, number, disk = RECORD.unpack_from(self._data, at)
-        name, write = event_names()[number], argument >= WRITE
-        return Event(time_ns, name, disk, block, pid, argument & (WRITE - 1), write)
+        name, is_write = event_names()[number], argument >= WRITE  # its highest bit
+        return Event(time_ns, name, disk, block, pid, argument & (WRITE - 1), is_write)
 
     def __iter__(self) -> Iterator[Event]:
         return map(itemgetter(1), self.select_named(*event_names()))

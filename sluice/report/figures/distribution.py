@@ -45,12 +45,11 @@ def rows(study: Study, name: str, divisor: int) -> list[Datum]:
     """Return the steps of every system's distribution; each begins at 0 %."""
     found: list[Datum] = []
     for system in study.systems:
-        of = counts_by_bucket(system, name)
-        number, total = (
-            cumulative_percent(list(of.values())),
-            cumulative_percent([v * n for v, n in of.items()]),
-        )
-        steps = [(min(of, default=0), 0.0, 0.0), *zip(of, number, total, strict=True)]
+        counts = counts_by_bucket(system, name)
+        # Up to each value: the share of the number of all values, and of their sum.
+        numbers = cumulative_percent(list(counts.values()))
+        totals = cumulative_percent([value * n for value, n in counts.items()])
+        steps = [(min(counts, default=0), 0.0, 0.0), *zip(counts, numbers, totals, strict=True)]
         found += [
             {
                 "arm": system.arm,
