@@ -9,6 +9,7 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 const DARK_COLOURS = {"#222222": "#e8e6e3", "#E3E3E3": "#3a3d41", "#FFFFFF": "#17191c"};
 const drawn = {};
 
+/* A specification with its colours for a dark screen, if the screen is dark. */
 function coloured(spec) {
   let text = JSON.stringify(spec);
   for (const [light, dark] of Object.entries(DARK.matches ? DARK_COLOURS : {}))
@@ -16,6 +17,7 @@ function coloured(spec) {
   return JSON.parse(text);
 }
 
+/* The rows of a table as objects, from its packed columns. */
 async function rowsOf(table) {
   const names = Object.keys(table), columns = await Promise.all(Object.values(table).map(unpack));
   const row = (_, i) => Object.fromEntries(names.map((name, k) => [name, columns[k][i]]));
@@ -46,6 +48,7 @@ async function showTrial(view, name, trial) {
   await view.runAsync();
 }
 
+/* Draw a figure over its still picture. Its menu of trials, if it has one, stands at `-choice`. */
 async function embedded(name, at) {
   const made = await vegaEmbed(at, await filled(name), {
     mode: "vega-lite", renderer: "canvas", logLevel: 1, downloadFileName: name, bind: at + "-choice",
@@ -56,6 +59,7 @@ async function embedded(name, at) {
   return made;
 }
 
+/* Begin to draw a figure, and announce it when it is there. */
 function draw(name) {
   const at = "#" + CSS.escape(name);
   document.querySelector(at + "-choice").replaceChildren();

@@ -84,6 +84,7 @@ function frames(w, y, label, found, chosen) {
 }
 
 const PART_WORDS = ["controller", "arm still busy", "seek", "rotation", "transfer"];
+/* The drive's lane. A row is begin, the parts, done, write, read (drive_rows of machine_lanes.py). */
 function drive(w, y, label, rows, chosen) {
   let out = name(y + 11, label);
   const skip = thinned(w);
@@ -173,6 +174,7 @@ async function inflatedData(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
+/* Unpack the page's data, draw it, and let the reader choose a time and a read. */
 async function begin(text) {
   const data = await inflatedData(text), at = (id) => document.getElementById(id);
   let from = 0, to = data.length_ns, chosen = null, which = -1;

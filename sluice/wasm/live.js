@@ -108,8 +108,10 @@ function selector(parent, id, words, options, value, change, about = "") {
 
 /* Sliders go by ratios where a range is wide. */
 const wide = (row) => row.high > 1000 * Math.max(1, row.low);
+/* A slider has whole positions from 0 to this number. */
 const positionsOf = (row) => Math.min(MOST_POSITIONS, row.high - row.low);
 
+/* The value of a tunable at a slider's position; of a wide range it has two digits. */
 function valueAt(row, position) {
   const low = Math.max(1, row.low), share = position / positionsOf(row);
   if (share === 0 || share === 1) return share ? row.high : row.low;
@@ -117,6 +119,7 @@ function valueAt(row, position) {
   return Math.round(Number((low * (row.high / low) ** share).toPrecision(2)));
 }
 
+/* The slider's position that is nearest to a value. */
 function positionOf(row, value) {
   const low = Math.max(1, row.low);
   if (value <= row.low) return 0;
@@ -124,6 +127,7 @@ function positionOf(row, value) {
   return Math.max(1, Math.round(share * positionsOf(row)));
 }
 
+/* Add a tunable's slider and its field for a number, which follow each other. */
 function slider(parent, tunable) {
   const {name, unit, low, high, about} = tunable, box = element("fieldset", parent, {className: "tunable"});
   element("legend", box, {textContent: name + ", " + unit});
@@ -197,6 +201,7 @@ async function unpackedParts() {
   return bytes;
 }
 
+/* Start the worker that makes runs, and give it the machine's code. */
 function startWorker() {
   worker = new Worker(URL.createObjectURL(new Blob([at("worker").textContent], {type: "text/javascript"})));
   worker.onmessage = ({data}) => ended(data);
@@ -210,6 +215,7 @@ function want() {
   if (!running) next();
 }
 
+/* Have the worker make the wanted run. A worker that takes too long is replaced. */
 function next() {
   const settings = wanted, load = loadNamed(settings.load), drive = load.drives.find((one) => one.name === settings.drive);
   const root = {...load.root, rotation_ns: 0, cylinders: 0}, drives = load.disks.length > 1 ? [root, drive] : [drive];
@@ -224,6 +230,7 @@ function next() {
     about: {name: "", policies: settings.policies, drives, sectors: load.sectors, way_ns: load.way_ns}});
 }
 
+/* The worker has made a run, or says why not: show it, and go on with the run wanted by now. */
 function ended({run, problem}) {
   if (!running) return complain(problem || "");
   const {settings, timer} = running;
@@ -266,6 +273,7 @@ function difference(settings, other) {
     .map((name) => name + " " + mine[name]).join(", ");
 }
 
+/* Show a run, beside the run before if that had the same load. The window of time stays as it was. */
 function present(run) {
   const before = shown[0];
   run.scene.colour = before ? before.scene.colour : 0;
@@ -317,6 +325,7 @@ const figure = (ms) => (Number.isFinite(ms) ? ms.toLocaleString("en", {maximumSi
 const responsesOf = ({scene: {requests: r, byDone}}) =>
   byDone.map((i) => (r.completed[i] - r.queued[i]) / MS).sort((a, b) => a - b);
 
+/* Fill the table of figures, with a column for each shown run. */
 function tell() {
   const table = at("figures"), head = element("tr"), rows = [];
   element("th", head);

@@ -20,6 +20,7 @@ function bytesOf(owner) {
   return owner.view;
 }
 
+/* Make a memory at least `end` bytes long. */
 function reach(owner, end) {
   const lack = end - owner.memory.buffer.byteLength;
   if (lack > 0) owner.memory.grow(Math.ceil(lack / PAGE_BYTES));

@@ -37,6 +37,7 @@ function notBefore(list, x) {
   return at < 0 ? list.length : at;
 }
 
+/* A key for requests by where they begin. */
 const placeOf = (disk, write, sector) => disk + " " + write + " " + sector;
 
 /* The requests that were completed, in that order. */
@@ -69,6 +70,7 @@ function pairOf(events) {
   return done;
 }
 
+/* A function that returns a process's name: of its job, else as the trace names it, else its pid. */
 function processNames(events, jobs) {
   const names = new Map();
   for (const e of events)
@@ -77,8 +79,10 @@ function processNames(events, jobs) {
   return (pid) => names.get(pid) || (pid ? "pid " + pid : "kernel");
 }
 
+/* The lines that jobs print: the program, and its JSON. */
 const jobsOf = (said) => [...said.matchAll(JOB)].map((m) => ({program: m[1], ...JSON.parse(m[2])}));
 
+/* The time that a line of uptime says, in ns. */
 function uptimeNs(text) {
   const [days, hours, minutes, seconds, ms] = UPTIME.exec(text).slice(1).map((word) => Number(word || 0));
   return ((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms) * 1e6;
@@ -107,6 +111,8 @@ function recordingOf(said, written, records, names) {
 
 /* ---- who queued a request: sluice/debug/chain.py ---- */
 
+/* By the index of an event `writing`: the number of the flush that started this write, and how many
+ * writes that flush started. */
 function burstsOf(recording) {
   const writing = new Map(), found = new Map();
   recording.events.forEach((e, i) => {
@@ -127,6 +133,7 @@ const grouped3 = (text) => text.replace(/\B(?=(\d{3})+\.)/g, ",");
 /* What a reader calls a process. */
 const called = (who) => (who === DAEMON ? "the update daemon" : who);
 
+/* Who queued a write, in words; its burst or -1; and the burst's blocks. number: of its event `writing`. */
 function writeOrigin(recording, policies, number, pid, burst) {
   const e = recording.events[number], who = recording.process(e.pid);
   if (!pid) return ["written early by the scheduler (" + policies.sched + ")", -1, 0];
@@ -139,6 +146,7 @@ function writeOrigin(recording, policies, number, pid, burst) {
   return [who + ", to make room or order (dirty for " + grouped3((e.argument / 1e9).toFixed(1)) + " s)", -1, 0];
 }
 
+/* A key for one request: where it begins, and when it was queued. */
 const keyOf = (r) => placeOf(r.disk, r.write, r.sector) + " " + r.queued;
 
 /* Of each request, by its key: words, the number of its burst or -1, and its blocks. */
@@ -167,6 +175,7 @@ function originsOf(recording, policies, sectors) {
 
 /* ---- what the drive did: sluice/debug/served.py ---- */
 
+/* The commands of a disk, in the order of their completion, each with its requests. */
 function commandsOf(events, disk) {
   const places = new Map(), groups = new Map();
   for (const e of events)
@@ -187,6 +196,7 @@ function commandsOf(events, disk) {
   return commands.sort((a, b) => a.completed - b.completed || a.issued - b.issued);
 }
 
+/* The input of drive_parts_tool: a line for each move of the arm by itself and for each command. */
 function askedOf(commands, sought, wayNs) {
   let text = "", move = 0, before = 0;
   for (const c of commands) {
@@ -256,6 +266,7 @@ function runWasi(module, words, input) {
   return {status, text: out.map((part) => new TextDecoder().decode(part)).join("")};
 }
 
+/* Store a row of the model's times in a command, if the row agrees with the trace. */
 function fillIn(c, row) {
   const words = row.split(" "), [begin, done, ...parts] = words.slice(0, 7).map(Number);
   if (!(done <= c.completed && c.completed <= done + LATE_NS) || begin < c.issued) return;
@@ -284,6 +295,7 @@ function serve(commands, sought, wayNs, tool, words) {
 
 /* ---- the cache: class Cache in sluice/theatre/scene.py ---- */
 
+/* The changes of the cache's places, [time, place, state], and how many places there are. */
 function cacheOf(events, sectors) {
   const place = new Map(), state = new Map(), free = [], changes = [];
   let places = 0;

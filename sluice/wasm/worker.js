@@ -17,6 +17,7 @@ const disksOf = (load) => load.disks.map(({size, places, pages}) => ({size,
   pieces: Array.from(places, (place, i) =>
     [place * DISK_PAGE, parts.pages.subarray(pages[i] * DISK_PAGE, (pages[i] + 1) * DISK_PAGE)])}));
 
+/* Make a run. Returns its scene and its figures; throws words if the machine failed. */
 function made({load, args, about}) {
   const began = performance.now(), machine = new Machine(parts);
   const ended = machine.run(args, disksOf(load));

@@ -4,6 +4,7 @@
 const boxes = [...document.querySelectorAll(".choice input")];
 const rows = [...document.querySelectorAll("tr[data-set]")];
 
+/* Mark the least value of each column among the rows of a case. */
 function mark(group) {
   for (let i = 0; i < group[0].cells.length; i++) {
     const cells = group.map((row) => row.cells[i]).filter((cell) => cell.dataset.v);
@@ -13,6 +14,7 @@ function mark(group) {
   }
 }
 
+/* Show the rows and the bars of the ticked sets only. */
 function choose() {
   const chosen = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
   const groups = new Map();
@@ -28,6 +30,7 @@ function choose() {
   drawn.comparison?.then(({view}) => view.signal("chosen", [...chosen]).runAsync());
 }
 
+/* Tick the boxes that `wanted` returns true for. */
 function tick(wanted) {
   for (const box of boxes) box.checked = wanted(box);
   choose();
