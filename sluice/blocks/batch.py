@@ -114,15 +114,15 @@ def prepare(
     folder: where decoded traces and results are kept; the rest is as in decode_trace. Raises
     BadTraceFile.
     """
-    from sluice.trace.reader import find_format
+    from sluice.trace.reader import complete_word
 
-    name = find_format(path, format).__name__.rpartition(".")[2]
-    key = hash_words(hash_bytes(path), name, count, scale, decoder_hash())
+    word = complete_word(path, format)
+    key = hash_words(hash_bytes(path), word, count, scale, decoder_hash())
     target = folder / "traces" / f"{key}.requests"
     known = load_decoded(target)
     if not known or not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        known = decode_trace(path, target, name, count, scale, seen)
+        known = decode_trace(path, target, word, count, scale, seen)
     os.utime(target)
     remove_old_traces(target.parent)
     return Trace(target, known)

@@ -13,7 +13,16 @@ from sluice.host.nearest import suggest
 from sluice.trace import formats
 from sluice.trace.bound import Format, bind_module
 from sluice.trace.errors import BadTraceFile
-from sluice.trace.format_words import BAD, COLUMNS, TYPED, UNIT, BadWord, Word, parse_word
+from sluice.trace.format_words import (
+    BAD,
+    COLUMNS,
+    TYPED,
+    UNIT,
+    BadWord,
+    Word,
+    format_word,
+    parse_word,
+)
 from sluice.trace.stream import (
     BOM,
     HEAD,
@@ -58,6 +67,13 @@ def find_format(path: Path, name: str) -> Format:
         expect_no_columns(path, word, module)
         found = bind_module(module)
     return found.allowing(word.bad_share()) if BAD in word.options else found
+
+
+def complete_word(path: Path, name: str) -> str:
+    """Return the word for a file's format: the format's name, also if the file told it, with the
+    options that `name` has. Raises BadTraceFile."""
+    found = find_format(path, name).__name__.rpartition(".")[2]
+    return format_word(found, **parse_word(name).options)
 
 
 def guess_name(path: Path, word: Word, head: bytes) -> str:

@@ -36,6 +36,7 @@ from sluice.sweep import block_replay
 from sluice.sweep.ranges import BadSweep
 from sluice.trace.common import REQUEST
 from sluice.trace.errors import BadTraceFile
+from sluice.trace.format_words import format_word
 from sluice.trace.formats import sluice as own_format
 from sluice.trace.packed import HEAD, pack_requests
 from sluice.trace.reader import read_requests
@@ -402,6 +403,24 @@ def test_an_edited_trace_is_decoded_again_and_old_ones_go(tmp_path: Path) -> Non
     assert len(set(names)) == len(names)
     there = sorted(path.name for path in (tmp_path / "kept" / "traces").glob("*.requests"))
     assert there == sorted(path.name for path in names[-batch.KEPT_TRACES :])
+
+
+@pytest.mark.parametrize("format", ["csv", ""])
+def test_what_is_said_of_columns_units_and_bad_lines_holds_for_a_replay(
+    tmp_path: Path, format: str
+) -> None:
+    """One table is read in two ways: its columns and their unit are other ones each time. One of
+    its 101 lines is torn, which is refused unless it may be."""
+    path, kept = tmp_path / "t.txt", tmp_path / "kept"
+    path.write_text("".join(f"{i} R {i + 100} 8\n" for i in range(100)) + "torn\n")
+    first = format_word(format, "time,op,sector,sectors", "ms", "1%")
+    one = batch.prepare(path, kept, first)
+    assert read_packed(one.path).tolist() == read_requests(path, first).tolist()
+    assert one.known.last_ns == 99 * 10**6 and one.known.requests == 100
+    other = batch.prepare(path, kept, format_word(format, "sector,op,time,blocks", "us", "1%"))
+    assert other.known.last_ns == 99 * 10**3 and other.known.bytes == 100 * 8 * BLOCK
+    with pytest.raises(BadTraceFile, match=r":101: 1 fields"):
+        batch.prepare(path, kept, format_word(format, "time,op,sector,sectors", "ms"))
 
 
 # ---- the command ----
