@@ -6,7 +6,9 @@
   continues, because runs that have a result are not made again.
 """
 
+import pickle
 import signal
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import closing, contextmanager
@@ -17,11 +19,13 @@ from pathlib import Path
 from sluice.experiment import expect, findings, result, runner, summary
 from sluice.experiment.files import FOLDER
 from sluice.experiment.progress import format_count, show_count, show_steps
+from sluice.experiment.run import UNDER_WAY
 from sluice.experiment.runner import Outcome
 from sluice.experiment.schema import Experiment
 from sluice.experiment.selection import select_runs
 from sluice.experiment.verdict import NOT_SO, Verdict
 from sluice.host.interrupt import INTERRUPT, delay_interrupt
+from sluice.host.scratch import scratch_folder
 from sluice.report.comparison.write import has_results, write_comparison
 from sluice.report.write import write_report
 
@@ -39,15 +43,49 @@ class Request:
     with_report: bool = True
 
 
+@dataclass(frozen=True)
+class Drawer:
+    """A process that draws pages. What it is to draw goes through files of a folder.
+
+    A long argument would go through a pipe. If ^C ended the process before it had read all of the
+    argument, the thread that writes would block for ever, and Python 3.11 waits for that thread.
+    """
+
+    process: Executor
+    folder: Path
+
+    def draw(self, draw: Callable[..., Path], *what: object) -> Future[Path]:
+        """Let the process draw a page.
+
+        Returns a future of the page's path. The first call starts the process, and no ^C may
+        interrupt the start.
+        """
+        with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
+            pickle.dump((draw, what), file)
+        with delay_interrupt():
+            return self.process.submit(draw_page, Path(file.name))
+
+
+def draw_page(path: Path) -> Path:
+    """Draw what a file of Drawer.draw says, and remove the file. Returns the page's path."""
+    draw, what = pickle.loads(path.read_bytes())
+    path.unlink()
+    page: Path = draw(*what)
+    return page
+
+
 @contextmanager
-def drawing_process() -> Iterator[Executor]:
+def drawing_process() -> Iterator[Drawer]:
     """Yield a process that draws pages, so that this one can go on to start runs. ^C ends it
     silently."""
-    with ProcessPoolExecutor(1, get_context("spawn"), end_silently) as aside:
+    with (
+        scratch_folder(UNDER_WAY) as folder,
+        ProcessPoolExecutor(1, get_context("spawn"), end_silently) as process,
+    ):
         try:
-            yield aside
+            yield Drawer(process, folder)
         except BaseException:
-            aside.shutdown(wait=False, cancel_futures=True)
+            process.shutdown(wait=False, cancel_futures=True)
             raise
 
 
@@ -55,16 +93,6 @@ def end_silently() -> None:
     """Let ^C end the process that draws. It gets no ^C until this call."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPT)
-
-
-def draw_in_process(aside: Executor, draw: Callable[..., Path], *what: object) -> Future[Path]:
-    """Let the process draw a page.
-
-    Returns a future of the page's path. The first call starts the process, and no ^C may interrupt
-    the start.
-    """
-    with delay_interrupt():
-        return aside.submit(draw, *what)
 
 
 def print_results(experiment: Experiment, outcome: Outcome, folder: Path) -> list[Verdict]:
@@ -126,17 +154,15 @@ def make_and_print(experiments: list[Experiment], request: Request) -> bool:
     judged: list[Judged] = []
     pages, failed = [], []
     try:
-        with drawing_process() as aside, closing(make_runs(experiments, request)) as outcomes:
+        with drawing_process() as drawer, closing(make_runs(experiments, request)) as outcomes:
             for experiment, outcome in outcomes:
                 folder = request.folder / experiment.name
                 judged.append((experiment, print_results(experiment, outcome, folder)))
                 failed += [f"FAILED {name}: {error}" for name, error in outcome.errors.items()]
                 if outcome.results and request.with_report:
-                    pages.append(
-                        draw_in_process(aside, write_report, experiment, outcome.results, folder)
-                    )
+                    pages.append(drawer.draw(write_report, experiment, outcome.results, folder))
             if len(experiments) > 1 and request.with_report:
-                pages.append(draw_in_process(aside, write_comparison, experiments, request.folder))
+                pages.append(drawer.draw(write_comparison, experiments, request.folder))
             print_pages(experiments, pages)
     finally:  # after ^C, too: of the experiments that are done
         if len(experiments) > 1:

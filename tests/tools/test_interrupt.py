@@ -82,6 +82,22 @@ def test_an_experiment_says_what_is_kept_and_goes_on_from_there(tmp_path: Path) 
     assert "failed" not in (where / "host.jsonl").read_text()
 
 
+def test_an_interrupt_of_the_process_that_draws_ends_the_command() -> None:
+    """The process gets ^C before it reads what it is to draw, which is longer than a pipe holds."""
+    text = (
+        "import os, signal, multiprocessing\n"
+        "from sluice.report.session import drawing_process\n"
+        "with drawing_process() as drawer:\n"
+        "    page = drawer.draw(len, bytes(1 << 20))\n"
+        "    for child in multiprocessing.active_children():\n"
+        "        os.kill(child.pid, signal.SIGINT)\n"
+        "    raise KeyboardInterrupt\n"
+    )
+    line = [sys.executable, "-c", text]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=HANG_S)
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
+
+
 def test_findings_of_experiments_that_are_done_are_counted_after_an_interrupt(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
