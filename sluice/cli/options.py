@@ -18,6 +18,7 @@ import typer
 
 from sluice.host.experiments import EXPERIMENTS, experiment_files
 from sluice.host.nearest import suggest
+from sluice.host.out import BadOut, expect_folder
 from sluice.host.paths import PACKAGE, ROOT
 
 FULL, ALL = "full", "all"
@@ -182,6 +183,23 @@ def absolute(path: Path) -> Path:
     return Path.cwd() / path.expanduser()
 
 
+def writable_folder(path: Path) -> Path:
+    """Return the absolute path of --folder, in which files can be made."""
+    try:
+        expect_folder(absolute(path), option="--folder")
+    except BadOut as error:
+        raise typer.BadParameter(str(error)) from None
+    return absolute(path)
+
+
+def replaceable_file(path: Path) -> Path:
+    """Return the absolute path of a file that can be made, or made anew. A device is refused,
+    because a file would take its place."""
+    if absolute(path).exists() and not absolute(path).is_file():
+        raise typer.BadParameter(f"{path}: is no file, but a folder, a device or a pipe")
+    return absolute(path)
+
+
 def existing(path: Path) -> Path:
     """Return the absolute path of a file or folder that is there."""
     if not is_there(absolute(path), Path.exists):
@@ -339,6 +357,16 @@ Folder = Annotated[
         help="Where results are kept.",
         show_default="in build/",
         callback=value_callback(absolute),
+    ),
+]
+NewFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--folder",
+        metavar="FOLDER",
+        help="Where results are kept.",
+        show_default="in build/",
+        callback=value_callback(writable_folder),
     ),
 ]
 Lab = Annotated[

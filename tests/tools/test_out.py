@@ -1,5 +1,6 @@
 """--out: a place that cannot be written is refused in one line, before any work."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -88,3 +89,34 @@ def test_a_matrix_refuses_such_a_place_before_its_work(monkeypatch, capsys, file
 def test_a_search_whose_name_is_too_long_for_a_file_is_not_there(capsys) -> None:
     assert enter("dev", "tune", "x" * 300) == 2
     assert "there is no such search; there are sluice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("experiment", "run", *EXPERIMENT),
+        ("sweep", "mogul-4.1-fast", "--over", "nbuf=256..512:2"),
+        ("crash", "run"),
+        ("replay", __file__),
+        ("trace", "curve", __file__),
+        ("validate", "repeat", "mogul-4.1-fast"),
+        ("dev", "matrix", "mogul-4.1-fast"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_results_are_not_kept_where_nothing_can_be_written(
+    capsys, file: Path, words: tuple[str, ...]
+) -> None:
+    for folder in (file, file / "below"):
+        assert enter(*words, "--folder", folder) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert "nothing can be written there: " in said
+
+
+def test_a_trace_does_not_take_the_place_of_a_device(capsys, tmp_path: Path) -> None:
+    """A pipe stands for the device."""
+    os.mkfifo(tmp_path / "pipe")
+    for there in (tmp_path / "pipe", tmp_path):
+        assert enter("trace", "generate", there, "--requests", 10) == 2
+        assert "is no file" in " ".join(capsys.readouterr().err.split())
+    assert [path.is_fifo() for path in tmp_path.iterdir()] == [True]

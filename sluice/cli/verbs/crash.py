@@ -199,7 +199,7 @@ def run(
         bool, typer.Option("--page", help="Put the campaign's row into the book's page.")
     ] = False,
     jobs: options.Jobs = options.JOBS,
-    folder: options.Folder = None,
+    folder: options.NewFolder = None,
 ) -> int:
     """Try workloads: each is cut after each write and within it, with each choice of what a
     volatile cache had written. Planted faults are tried, too, and must be found."""

@@ -38,7 +38,7 @@ def run(
     ] = "",
     jobs: options.Jobs = options.JOBS,
     scheduler: options.Scheduler = "",
-    folder: options.Folder = None,
+    folder: options.NewFolder = None,
     no_report: Annotated[
         bool, typer.Option("--no-report", help="Print the figures, and write no page.")
     ] = False,

@@ -57,7 +57,7 @@ def matrix(
     out: options.Out = None,
     jobs: options.Jobs = options.JOBS,
     scheduler: options.Scheduler = "",
-    folder: options.Folder = None,
+    folder: options.NewFolder = None,
 ) -> int:
     """Find where the replacement policy with the fewest misses loses in milliseconds. Writes a
     table, its figures and a picture."""

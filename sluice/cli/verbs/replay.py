@@ -154,7 +154,7 @@ def replay(
         ),
     ] = "",
     scheduler: options.Scheduler = "",
-    folder: options.Folder = None,
+    folder: options.NewFolder = None,
     through: Annotated[
         str,
         typer.Option(

@@ -44,7 +44,7 @@ def sweep(
     size: options.Size = options.FULL,
     jobs: options.Jobs = options.JOBS,
     scheduler: options.Scheduler = "",
-    folder: options.Folder = None,
+    folder: options.NewFolder = None,
 ) -> int:
     """Measure an experiment over numbers that it depends on, by the twin. Writes a table in Parquet
     and a page, and prints the best points."""

@@ -132,7 +132,7 @@ def curve(
         Path | None,
         typer.Option(**options.output_file("A file for the picture, .svg.")),
     ] = None,
-    folder: options.Folder = None,
+    folder: options.NewFolder = None,
 ) -> int:
     """Print the miss ratios of a trace by the cache's size: LRU's, exact or sampled, and the
     optimum's."""
@@ -166,7 +166,7 @@ def generate(
         typer.Argument(
             metavar="FILE",
             help="The file to be made; .gz, .bz2, .xz or .zst at its end says how it is packed.",
-            callback=options.value_callback(options.absolute),
+            callback=options.value_callback(options.replaceable_file),
         ),
     ],
     requests: Annotated[

@@ -70,7 +70,7 @@ def repeat(
     ] = 0,
     seed: Annotated[int, typer.Option(**options.number("The seed of the drawn runs."))] = 1,
     jobs: options.Jobs = options.JOBS,
-    folder: options.Folder = None,
+    folder: options.NewFolder = None,
 ) -> int:
     """Make experiments with two engines, and with other QEMUs and compilers, and compare all bytes
     of the results."""
