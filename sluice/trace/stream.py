@@ -354,14 +354,19 @@ def begins_with_head(head: bytes, names: str) -> bool:
     return {*names.lower().split(",")} <= {*words}
 
 
-def first_line(head: bytes) -> str:
-    """Return the first line of a text that is neither empty nor a comment, or "". Raises ValueError
-    for bytes that are no text."""
+def first_lines(head: bytes) -> Iterator[str]:
+    """Yield the lines of a text that are neither empty nor comments. Raises ValueError for bytes
+    that are no text."""
     for line in head.split(b"\n"):
         text = line_text(line)
         if text and not text.startswith(COMMENT):
-            return text
-    return ""
+            yield text
+
+
+def first_line(head: bytes) -> str:
+    """Return the first line of a text that is neither empty nor a comment, or "". Raises ValueError
+    for bytes that are no text."""
+    return next(first_lines(head), "")
 
 
 def line_text(line: bytes, names: bool = False) -> str:
@@ -496,15 +501,17 @@ def checked_row(row: Row) -> Row:
 
 
 def read_records(
-    path: Path, stream: BinaryIO, record: np.dtype, start: int = 0
+    path: Path, stream: BinaryIO, record: np.dtype, start: int = 0, begin: bytes = b""
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the records of a binary file, up to PIECE at a time, each piece with its offset in the
     file.
 
-    start: the stream's offset in the file. Raises BadTraceFile if the last record is incomplete.
+    start: the offset of the first record in the file; begin: the first bytes of the records, if
+    they have been read. Raises BadTraceFile if the last record is incomplete.
     """
     at = start
-    while data := stream.read(PIECE * record.itemsize):
+    while data := begin + stream.read(PIECE * record.itemsize - len(begin)):
+        begin = b""
         whole, rest = divmod(len(data), record.itemsize)
         if rest:
             raise BadTraceFile(

@@ -46,6 +46,14 @@ def read(path: Path, text: str | None = None, **given: str) -> list[tuple[int, i
         (HEADED.replace(",", " "), ""),
         (HEADED.replace("x,", '"x, ""z""",'), ""),
         (
+            HEADED.replace("byte_offset,len", "Byte Offset,IO Size (bytes)").replace(",", "\t"),
+            "time=ts,op=rw,offset=Byte Offset,size=IO Size (bytes)",
+        ),
+        (
+            "R, 7014609920, 24576, 2024-01-15 10:30:45\nW, 512, 4096, 2024-01-15 10:30:45.001500\n",
+            "op,offset,size,time",
+        ),
+        (
             HEADED.replace("ts,rw,comment,byte_offset,len", "a,b,c,d,e"),
             "time=a,op=b,offset=d,size=e",
         ),

@@ -856,6 +856,17 @@ def test_a_packed_trace_says_what_to_install_where_nothing_unpacks_it(
 
 
 @pytest.mark.native
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_trace_may_be_packed_in_parts_of_a_few_bytes(sample, name: str, pack) -> None:
+    """A reader that looks at the beginning has as much of it as in one part."""
+    path = sample(name)
+    whole = path.read_bytes()
+    path.write_bytes(b"".join(pack(whole[at : at + 10]) for at in range(0, len(whole), 10)))
+    assert reader.read_requests(path).tolist() == EXPECTED
+
+
+@pytest.mark.native
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_compressed_trace_is_the_trace(sample, name: str) -> None:
     """With .gz and .zst a trace reads as without. Half of a packed file is refused."""
@@ -1340,6 +1351,7 @@ def test_lines_that_are_no_events_of_blkparse_are_counted_but_for_its_sums(sampl
         b"8,0\t1\t5\t0.251500000\t99\tQ\tWS\t1 + 8\t[jbd2]",
         b"  8,0    1        5     0.251500000    99  Q  ws 1 + 8 [jbd2]",
         b"  8,0    1        5     0.251500000    99  Q  WS 1 + 8 [Isolierter D\xc3]",
+        b"  8,0    1        5     0.251500000    99  Q  WS 1 + 8 [a\r8,0 1]",
     ],
 )
 def test_an_event_of_blkparse_may_have_tabs_either_case_and_any_name(tmp_path, line) -> None:

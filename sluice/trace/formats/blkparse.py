@@ -17,6 +17,7 @@ one of these disks is refused, because it has each request twice; a remap shows 
       8,16   0       24     0.012345678  1234  A  WS 20941264 + 8 <- (253,0) 20939216
 """
 
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -122,7 +123,7 @@ def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     stage = first_stage(head)
     yield from tables_of_lines(
         path,
-        chain(head.splitlines(keepends=True), stream),
+        chain(io.BytesIO(head), stream),
         left,
         lambda line: parse_row(line, devices, stage),
         names=True,

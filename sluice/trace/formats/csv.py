@@ -1,14 +1,16 @@
 """Any text with a request a line and named columns; table_roles.py says how they are named.
 
-Fields are separated by commas, semicolons, tabs or white space, whichever the first line has most
-of. The first line is a head if none of its fields is a number. Columns that are not used may hold
-anything.
+Fields are separated by commas, semicolons, tabs or white space: by the first of these by which the
+first request can be read, or else by whichever gives the most fields. So names in a head and dates
+may have blanks in them. The first line is a head if none of its fields is a number. Columns that
+are not used may hold anything.
 """
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,7 +25,7 @@ from sluice.trace.stream import (
     NUMBER,
     LeftOut,
     Line,
-    first_line,
+    first_lines,
     line_text,
     tables_of_lines,
 )
@@ -33,6 +35,7 @@ ABOUT = "any text with named columns (--columns)"
 SOURCE = "sluice/trace/table_roles.py"
 LAST_RESORT = True
 SEPARATORS = (",", ";", "\t", "")  # "": white space
+TRIED = 2  # lines by which the separator is found: perhaps a head, and a request
 
 
 def looks_like(name: str, head: bytes) -> bool:
@@ -53,6 +56,22 @@ class Table:
     roles: Roles
     unit: Unit
 
+    def row_parser(self) -> Callable[[str], Line]:
+        """Return the function that makes a request of a line, and None of the head. It raises
+        ValueError."""
+        row_of, width = make_row_of(self.roles, self.unit), max(self.roles.places.values()) + 1
+
+        def parse_row(line: str) -> Line:
+            """Return the request of a line, or None for the head."""
+            if line == self.head:
+                return None
+            words: Sequence[str] = split_fields(line, self.separator)
+            if len(words) < width:
+                raise ValueError(f"{len(words)} fields, not {width} or more")
+            return row_of(words)
+
+        return parse_row
+
 
 def split_fields(line: str, separator: str) -> list[str]:
     """Return the fields of a line, without quotes. Raises ValueError."""
@@ -68,14 +87,34 @@ def split_fields(line: str, separator: str) -> list[str]:
 
 def read_table(head: bytes, word: Word) -> Table:
     """Return what the beginning of a text says of its columns. Raises ValueError."""
-    first = first_line(head)
-    separator = max(SEPARATORS, key=lambda sign: len(split_fields(first, sign)))
+    lines = list(islice(first_lines(head), TRIED)) or [""]
+    for separator in SEPARATORS:
+        try:
+            table = split_table(head, lines[0], separator, word)
+            if parse_first(table, lines):
+                return table
+        except ValueError:
+            continue
+    most = max(SEPARATORS, key=lambda sign: min(len(split_fields(line, sign)) for line in lines))
+    return split_table(head, lines[0], most, word)
+
+
+def split_table(head: bytes, first: str, separator: str, word: Word) -> Table:
+    """Return the columns of a text whose fields this separator separates. first: its first line.
+    Raises ValueError."""
     names = [name.strip() for name in split_fields(first, separator)]
     has_head = not any(NUMBER.fullmatch(name) for name in names)
     roles = find_roles(word.options.get(COLUMNS, ""), names if has_head else None, len(names))
     times = list(first_times(head, separator, roles, has_head)) if "time" in roles.places else ["0"]
     unit = guess_unit(word.options.get(UNIT, ""), roles.named.get("time", ""), times)
     return Table(separator, first if has_head else None, roles, unit)
+
+
+def parse_first(table: Table, lines: list[str]) -> Line:
+    """Return the first request of a text that begins with these lines, or None if they have none.
+    Raises ValueError."""
+    rows = [line for line in lines if line != table.head]
+    return table.row_parser()(rows[0]) if rows else None
 
 
 def first_times(head: bytes, separator: str, roles: Roles, has_head: bool) -> Iterator[str]:
@@ -102,16 +141,7 @@ def bind(word: Word, path: Path, head: bytes) -> Bound:
         table = read_table(head, word)
     except ValueError as error:
         raise BadTraceFile(f"{path}: {error}") from None
-    row_of, width = make_row_of(table.roles, table.unit), max(table.roles.places.values()) + 1
-
-    def parse_row(line: str) -> Line:
-        """Return the request of a line, or None for the head."""
-        if line == table.head:
-            return None
-        words: Sequence[str] = split_fields(line, table.separator)
-        if len(words) < width:
-            raise ValueError(f"{len(words)} fields, not {width} or more")
-        return row_of(words)
+    parse_row = table.row_parser()
 
     def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
         """Yield tables of the file's requests, and count in `left` what is left out."""

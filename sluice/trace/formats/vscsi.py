@@ -50,12 +50,12 @@ def looks_like(name: str, head: bytes) -> bool:
 
 def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
     """Yield tables of the file's requests, and count in `left` what is left out."""
-    head = stream.peek(TRIED * VERSIONS[2].itemsize) if hasattr(stream, "peek") else b""
-    number = record_version(head)
+    begin = stream.read(TRIED * VERSIONS[2].itemsize)
+    number = record_version(begin)
     if number is None:
         raise BadTraceFile(f"{path}: at byte 0: no record of version 1 or 2 of vscsi")
     record = VERSIONS[number]
-    for at, found in read_records(path, stream, record):
+    for at, found in read_records(path, stream, record, begin=begin):
         version, time_us, block = found["ver"] >> 8, found["ts"], found["lbn"]
         what = "a record of version"
         expect_good_records(path, version == number, at, record, what, version)
