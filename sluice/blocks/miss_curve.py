@@ -60,9 +60,14 @@ class Curve:
     memory_kb: int
 
     def miss_ratios(self, of: str = "blocks") -> list[float]:
-        """Return the share that misses at each size, of requests, reads, blocks or bytes."""
+        """Return the share that misses at each size, of requests, reads, blocks or bytes.
+
+        A small sample may estimate less than 0 hits, or more than there are uses; the ratio is then
+        1 or 0, which is nearer to the true one.
+        """
         whole = getattr(self.all, of)
-        return [1 - getattr(one, of) / whole if whole else 0.0 for one in self.hits]
+        ratios = [1 - getattr(one, of) / whole if whole else 0.0 for one in self.hits]
+        return [min(max(ratio, 0.0), 1.0) for ratio in ratios]
 
 
 def command_line(

@@ -7,7 +7,7 @@
 - The table has the sizes of --sizes; the file and the picture also have sizes between them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +78,22 @@ def parse_sample(text: str) -> Sample | None:
         number = 0.0
     if 0 < number < 1:
         return Sample(rate=number)
-    if number >= 1 and number == int(number):
+    if number >= 1 and number.is_integer():
         return Sample(most=int(number))
     raise BadSweep(
         f"--sample={text}: must be a rate below 1, as 0.01, or a number of blocks, as 8192"
     )
+
+
+def expect_sampled(text: str, curve: Curve, blocks: int) -> None:
+    """Raise BadSweep if a curve is of a sample that no use counts in. Any use that counts gives the
+    sample an error, unless all blocks are in the sample. text: the value of --sample; blocks: how
+    many there are."""
+    if curve.rate < 1 and not curve.error:
+        raise BadSweep(
+            f"--sample={text}: no use of a block counts in a sample of {curve.rate:.3g} of the "
+            f"{blocks:,} blocks: give a larger sample"
+        )
 
 
 def table_sizes(request: CurveRequest, blocks: int) -> dict[int, float]:
@@ -108,7 +119,9 @@ def make_curves(request: CurveRequest, trace: Trace, sizes: list[int]) -> Curves
     every = curve_sizes(sizes, trace.known.blocks)
     found = {}
     if sample:
-        found[SAMPLED] = run_curve(trace.path, every, warmup, sample)
+        most = min(sample.most, trace.known.blocks)  # so many have room in memory
+        found[SAMPLED] = run_curve(trace.path, every, warmup, replace(sample, most=most))
+        expect_sampled(request.sample, found[SAMPLED], trace.known.blocks)
     if request.exact or not sample:
         found[LRU] = run_curve(trace.path, every, warmup)
     if request.optimum:

@@ -359,6 +359,16 @@ def test_a_sample_of_all_blocks_is_exact(skewed: tuple[np.ndarray, Path]) -> Non
     assert mean_error(skewed[1], Sample(1.0, 1 << 20)) < 1e-9
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_ratio_of_a_small_sample_is_below_0_or_above_1(tmp_path: Path, seed: int) -> None:
+    """A hundredth of 3000 blocks is sampled. Few uses are of sampled blocks, or too many."""
+    path = write_packed(tmp_path / "t", random_requests(2000, 3000, seed))
+    for salt in range(8):
+        found = run_curve(path, [1, 10, 3000], sample=Sample(0.01, 0, salt))
+        for of in ("blocks", "bytes"):
+            assert all(0 <= ratio <= 1 for ratio in found.miss_ratios(of))
+
+
 def test_a_sample_of_a_fixed_size_keeps_its_size(skewed: tuple[np.ndarray, Path]) -> None:
     """The rate at the end is the greatest number divided by the number of blocks."""
     _, path = skewed
@@ -438,11 +448,21 @@ def test_the_command_prints_a_table_and_writes_a_file_and_a_picture(
     assert drawn.startswith("<svg") and "optimum" in drawn
 
 
+def test_a_sample_may_have_room_for_more_blocks_than_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_packed(tmp_path / "t.requests", random_requests(100))
+    assert type_curve(path, "--sample", "1e18") == 0
+    assert "The sample has 1 of the blocks." in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--sample", "0"], "must be a rate below 1"),
         (["--sample", "1.5"], "must be a rate below 1"),
+        (["--sample", "inf"], "must be a rate below 1"),
+        (["--sample", "1e-12"], "no use of a block counts in a sample of 1e-12 of the "),
         (["--warmup", "3 weeks"], "must be a number of requests"),
         (["--warmup", "100%"], "no request is left"),
         (["--picture", "a.png"], "must end in .svg"),
