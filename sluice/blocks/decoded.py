@@ -11,6 +11,7 @@
 
 import json
 import mmap
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ PIECE = 1 << 16  # requests that are handled at a time
 RUN = 1 << 20  # requests that are sorted in memory
 LATEST_NS = 1 << 62  # the replayer's clock ends at 2^63 ns
 LARGEST = 1 << 60  # bytes of a volume, so that the number of a byte is never cut
+# The flag by which Linux gives more addresses than it has memory; Python 3.11 has no name for it.
+NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 Table = NDArray[np.void]
 Seen = Callable[[int], None]
@@ -151,7 +154,7 @@ class BlockSet:
 
     def __init__(self, volume_bytes: int) -> None:
         size = max(volume_bytes // BLOCK // 8 + 1, 1)
-        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE
         self.bits = np.frombuffer(mmap.mmap(-1, size, flags=private), np.uint8)
         self.count = 0
 

@@ -153,16 +153,16 @@ def guess_unit(given: str, name: str, values: Sequence[str]) -> Unit:
     """Return the unit of a column's times. given: by the user, or ""; name: the column's; values:
     the first of them, in the file's order.
 
-    A date needs no unit. Else the column's name may say it; a number that is a date since 1970, or
-    since 1601 in 100 ns, has the unit that puts it between 2000 and 2100; other numbers with a
-    fraction are seconds; and for whole numbers the coarsest unit is taken in which the mean gap
-    between two requests is at most PLAUSIBLE_GAP_S.
+    If most of the values are no numbers, they are dates, which need no unit. Else the column's name
+    may say it; a number that is a date since 1970, or since 1601 in 100 ns, has the unit that puts
+    it between 2000 and 2100; other numbers with a fraction are seconds; and for whole numbers the
+    coarsest unit is taken in which the mean gap between two requests is at most PLAUSIBLE_GAP_S.
     """
     if given:
         return Unit(UNITS_PS[given], given, "as you say")
-    if any(not NUMBER.fullmatch(value.strip()) for value in values):
+    numbers = [float(value) for value in values if NUMBER.fullmatch(value.strip())]
+    if 2 * len(numbers) < len(values):
         return Unit(0, "dates", "as they are written")
-    numbers = [float(value) for value in values]
     if in_name := UNIT_IN_NAME.search(name.lower()):
         return Unit(UNITS_PS[in_name[1]], in_name[1], f"by the column's name {name}")
     for unit, low, high in DATES:

@@ -124,6 +124,16 @@ def test_a_trace_decoded_in_pieces_is_the_trace_read_at_once(
 
 
 @pytest.mark.native
+def test_the_blocks_of_the_largest_volume_take_the_memory_of_those_in_use() -> None:
+    """A bit for each block would be 32 TiB."""
+    blocks, table = decoded.BlockSet(decoded.LARGEST), np.zeros(3, REQUEST)
+    table["offset"] = 0, decoded.LARGEST - 3 * BLOCK, decoded.LARGEST - BLOCK
+    table["bytes"] = 2 * BLOCK, 3 * BLOCK, BLOCK
+    blocks.add(table)
+    assert blocks.count == 5
+
+
+@pytest.mark.native
 def test_several_disks_lie_one_after_another(tmp_path: Path, small_pieces: None) -> None:
     """The trace is of three units (0, 5 and 10), and is replayed twice as fast."""
     rows = [(i % 3 * 5, 7919 * i % 5000, 4096, "RW"[i % 2], i * 0.25) for i in range(200)]

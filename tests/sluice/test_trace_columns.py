@@ -152,7 +152,7 @@ def test_disks_of_a_table_lie_one_after_another(tmp_path: Path) -> None:
         ),
         (HEADED.replace("W", "Trim"), "", ":3: the op 'Trim': begins neither with r nor with w"),
         (HEADED.replace(",512,", ",5.5,"), "", ":3: the offset '5.5': must be a whole number"),
-        (HEADED.replace("5.2515", "soon"), "", ":2: the time '5.25': must be as 2024-"),
+        (HEADED.replace("5.2515", "soon"), "", ":3: the time 'soon': must be a number: "),
         (HEADED + "1,2\n", "", ":4: 2 fields, not 5 or more"),
     ],
 )
@@ -365,3 +365,46 @@ def test_many_groups_of_parquet_are_read_in_order(tmp_path: Path) -> None:
     found = reader.read_requests(path)
     assert (found["time_ns"] == 1000 * np.arange(count)).all()
     assert (found["offset"] == 4096 * np.arange(count)).all()
+
+
+def test_texts_of_parquet_may_be_of_the_type_binary(tmp_path: Path) -> None:
+    """Spark and Impala write them so."""
+    for kind in (pyarrow.binary(), pyarrow.large_binary()):
+        write_parquet(tmp_path / "w", rw=pyarrow.array([b"R", b"W"], kind))
+        assert read(tmp_path / "w") == EXPECTED
+
+
+def test_two_columns_of_one_name_are_refused_if_they_are_used(tmp_path: Path) -> None:
+    columns = [[5.25, 5.2515], [0, 4096], ["x", "y"], ["x", "y"], [512, 512]]
+    for name, refused in (("ts", True), ("comment", False)):
+        names = ["ts", "offset", name, name, "size"]
+        parquet.write_table(pyarrow.table(columns, names), tmp_path / "w")
+        if refused:
+            with pytest.raises(BadTraceFile, match="3 columns have the name ts: leave one"):
+                read(tmp_path / "w")
+        else:
+            assert read(tmp_path / "w") == [(0, 0, 512, 0), (1_500_000, 4096, 512, 0)]
+
+
+def test_a_few_times_that_cannot_be_read_do_not_change_the_unit(tmp_path: Path) -> None:
+    """One of 101 times is missing, which may be."""
+    lines = [f"{i},{i * 4096}" for i in range(100)]
+    text = "\n".join(["time,offset", *lines[:50], ",0", *lines[50:]])
+    found = read(tmp_path / "w", text, unit="ms", bad="1%")
+    assert len(found) == 100
+    assert read(tmp_path / "w", text, bad="1%") == found
+
+
+def test_a_damaged_file_of_parquet_is_refused_whatever_the_byte(tmp_path: Path) -> None:
+    """Each byte is wrong once. What is still a file of Parquet may have other requests."""
+    write_parquet(tmp_path / "w")
+    whole, refused = (tmp_path / "w").read_bytes(), 0
+    for at in range(len(whole)):
+        wrong = bytearray(whole)
+        wrong[at] ^= 0xFF
+        (tmp_path / "w").write_bytes(wrong)
+        try:
+            reader.read_requests(tmp_path / "w", "parquet")
+        except BadTraceFile:
+            refused += 1
+    assert refused

@@ -4,6 +4,7 @@ A column of the type timestamp has its unit in the file. The file is read group 
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,7 +39,7 @@ def looks_like(name: str, head: bytes) -> bool:
 def open_file(path: Path) -> Any:
     """Return a file of Parquet. Raises BadTraceFile."""
     try:
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import parquet
     except ModuleNotFoundError:
         why = "what reads Parquet is not installed; type: sh tools/setup.sh sweep"
         raise BadTraceFile(
@@ -46,10 +47,42 @@ def open_file(path: Path) -> Any:
         ) from None
     if packer := compression(path):
         raise BadTraceFile(f"{path}: Parquet inside of {packer}: unpack it first")
+    with refuse_damage(path):
+        file = parquet.ParquetFile(path)
+        _ = file.schema_arrow.names  # the names are decoded only now
+        return file
+
+
+@contextmanager
+def refuse_damage(path: Path) -> Iterator[None]:
+    """Raise BadTraceFile in place of what pyarrow raises for a damaged file."""
+    from pyarrow import ArrowException
+
     try:
-        return parquet.ParquetFile(path)
-    except (ArrowInvalid, OSError) as error:
-        raise BadTraceFile(f"{path}: cannot be read: {error}") from None
+        yield
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
+        why = str(error).strip().partition("\n")[0]
+        raise BadTraceFile(f"{path}: cannot be read: {why}") from None
+
+
+def read_columns(path: Path, file: Any, names: list[str]) -> Iterator[list[list[str]]]:
+    """Yield the values of some columns of a file as text, ROWS rows at a time. Raises
+    BadTraceFile."""
+    batches = file.iter_batches(ROWS, columns=names)
+    while True:
+        with refuse_damage(path):
+            batch = next(batches, None)
+            if batch is None:
+                return
+            found = [as_words(batch.column(name)) for name in names]
+        yield found
+
+
+def expect_single(names: list[str], used: list[str]) -> None:
+    """Raise ValueError if a column that is used has the name of another one."""
+    for name in used:
+        if names.count(name) > 1:
+            raise ValueError(f"{names.count(name)} columns have the name {name}: leave one")
 
 
 def typed_unit(field: Any) -> Unit | None:
@@ -59,11 +92,14 @@ def typed_unit(field: Any) -> Unit | None:
 
 
 def as_words(column: Any) -> list[str]:
-    """Return the values of a column as text; a timestamp as its number."""
+    """Return the values of a column as text; a timestamp as its number. Texts may be of the type
+    binary, as some programs write them."""
     import pyarrow
 
     if pyarrow.types.is_temporal(column.type):
         column = column.cast("int64")
+    elif pyarrow.types.is_binary(column.type) or pyarrow.types.is_large_binary(column.type):
+        column = column.cast("string")
     return ["" if value is None else str(value) for value in column.to_pylist()]
 
 
@@ -74,13 +110,15 @@ def bind(word: Word, path: Path, head: bytes) -> Bound:
     try:
         roles = find_roles(word.options.get(COLUMNS, ""), names, len(names))
         used = [names[at] for at in roles.places.values()]
+        expect_single(names, used)
         unit = Unit(UNITS_PS["s"], "s", "there are none")
         if "time" in roles.places:
             name = names[roles.places["time"]]
-            some = next(file.iter_batches(ROWS, columns=[name]), None)
+            values = next(read_columns(path, file, [name]), [[]])[0]
             typed = None if word.options.get(UNIT) else typed_unit(file.schema_arrow.field(name))
-            values = as_words(some.column(0)) if some else []
             unit = typed or guess_unit(word.options.get(UNIT, ""), name, values)
+    except BadTraceFile:
+        raise
     except ValueError as error:
         raise BadTraceFile(f"{path}: {error}") from None
     compact = type(roles)({role: i for i, role in enumerate(roles.places)}, roles.named)
@@ -95,8 +133,7 @@ def bind(word: Word, path: Path, head: bytes) -> Bound:
 def rows_of(path: Path, left: LeftOut, used: list[str], row_of: Any) -> Iterator[Row]:
     """Yield the requests of a file. used: the columns. Raises BadTraceFile."""
     number = 0
-    for batch in open_file(path).iter_batches(ROWS, columns=used):
-        columns = [as_words(batch.column(name)) for name in used]
+    for columns in read_columns(path, open_file(path), used):
         for words in zip(*columns, strict=True):
             number += 1
             left.bad.lines += 1
