@@ -175,7 +175,7 @@ def parse_sizes(text: str) -> list[float]:
     """Return the percentages of --sizes. Raises BadSweep."""
     words = [word.strip().removesuffix("%").strip() for word in text.split(",")]
     if not all(NUMBER.fullmatch(word) and 0 < float(word) <= 100 for word in words):
-        raise BadSweep(f"--sizes={text}: must be percentages, as 1, 5, 10")
+        raise BadSweep(f"--sizes={text}: must be percentages up to 100, as 1, 5, 10")
     return list(dict.fromkeys(float(word) for word in words))
 
 

@@ -504,6 +504,7 @@ def test_without_a_drive_the_table_has_no_times(
         (["--policies", "place=eager"], "place: neither a kind of policy nor a tunable"),
         (["--policies", "aipu.age_ms=x"], "aipu.age_ms=x: must be a whole number"),
         (["--sizes", "0"], "--sizes=0: must be percentages"),
+        (["--sizes", "1000"], "--sizes=1000: must be percentages up to 100, as 1, 5, 10"),
         (["--sizes", "0.001"], "and the kernel needs 16"),
         (["--out", "x.txt"], "must end in .csv or .parquet"),
         (["--out", "/proc/nowhere/x.csv"], "nothing can be written there"),

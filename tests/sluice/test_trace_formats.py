@@ -125,6 +125,18 @@ def test_heads_of_msr_and_spc_are_skipped_too(tmp_path: Path) -> None:
         assert reader.read_requests(path).tolist() == [FIRST]
 
 
+def test_times_of_msr_may_count_from_the_first_request(tmp_path: Path) -> None:
+    """One file has one beginning: a time of the year 1601 behind one of 2007 is refused."""
+    path = tmp_path / "w"
+    path.write_text("0,usr,0,Read,7014609920,24576,1\n15000,usr,0,Write,512,4096,1\n")
+    assert reader.read_requests(path).tolist() == [FIRST, (1_500_000, 512, 4096, 1)]
+    path.write_text(
+        "128166372003061629,usr,0,Read,7014609920,24576,1\n15000,usr,0,Write,512,4096,1\n"
+    )
+    with pytest.raises(BadTraceFile, match=r":2: the time: -11644473599998500000 ns: must be 0 to"):
+        reader.read_requests(path)
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "why"),
     [

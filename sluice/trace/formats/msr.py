@@ -3,13 +3,19 @@
 128166372003061629,usr,0,Read,7014609920,24576,41286
 timestamp, host, disk, Read or Write, offset and size in bytes, response time
 
-A file has one disk; several files in one are several, laid one after another as those of SPC are,
-in the order in which they first appear.
+In some copies the times count from the first request on. A file has one disk; several files in one
+are several, laid one after another as those of SPC are, in the order in which they first appear.
 """
 
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
 
 from sluice.trace.stream import (
+    LeftOut,
     Line,
     is_table_head,
     parse_kind,
@@ -25,26 +31,39 @@ SOURCE = (
 SEVERAL = True
 HEAD = "Timestamp,Hostname,DiskNumber,Type,Offset,Size"  # of some copies of the files
 TICK_NS = 100
-EPOCH_S = 11644473600  # from 1601 to 1970: less is left of a time, and it fits 64 bits in ns
+# From 1601 to 1970: less is left of a time, and it fits 64 bits in ns.
+EPOCH_TICKS = 11_644_473_600 * 10**7
 WRITES = {"Read": 0, "Write": 1}
 
 
 def looks_like(name: str, head: bytes) -> bool:
     """Return whether a file with this name and beginning looks like this format."""
-    return is_of_disks(head, HEAD, parse_row)
+    return is_of_disks(head, HEAD, Lines().parse_row)
 
 
-def parse_row(line: str, disks: Disks) -> Line:
-    """Return a line's request, or None for a head. Its disk is named by host and number. Raises
-    ValueError."""
-    if is_table_head(line, HEAD):
-        return None
-    words = split_commas(line, 6, 7)
-    write = parse_kind(words[3], WRITES)
-    ticks = parse_whole(words[0], "the time") - EPOCH_S * 10**7
-    offset, size = parse_whole(words[4], "the offset"), parse_whole(words[5], "the size")
-    disk = "\n".join(words[1:3])  # a word has no end of a line in it
-    return ticks * TICK_NS, disks.place(disk, offset, size), size, write
+@dataclass
+class Lines:
+    """The lines of a file, and the moment from which its times are taken, in ticks; None before the
+    first request."""
+
+    begin: int | None = None
+
+    def parse_row(self, line: str, disks: Disks) -> Line:
+        """Return a line's request, or None for a head. Its disk is named by host and number. Raises
+        ValueError."""
+        if is_table_head(line, HEAD):
+            return None
+        words = split_commas(line, 6, 7)
+        write = parse_kind(words[3], WRITES)
+        ticks = parse_whole(words[0], "the time")
+        offset, size = parse_whole(words[4], "the offset"), parse_whole(words[5], "the size")
+        disk = "\n".join(words[1:3])  # a word has no end of a line in it
+        place = disks.place(disk, offset, size)
+        if self.begin is None:
+            self.begin = EPOCH_TICKS if ticks >= EPOCH_TICKS else 0
+        return (ticks - self.begin) * TICK_NS, place, size, write
 
 
-read = partial(tables_of_disks, row_of=parse_row)
+def read(path: Path, stream: BinaryIO, left: LeftOut) -> Iterator[np.ndarray]:
+    """Yield tables of the file's requests, and count in `left` what is left out."""
+    yield from tables_of_disks(path, stream, left, Lines().parse_row)
