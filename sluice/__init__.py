@@ -89,7 +89,14 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         value = import_module("sluice.host.version").version()
     else:
-        value = getattr(import_module("sluice.api"), name)
+        try:
+            value = getattr(import_module("sluice.api"), name)
+        except ModuleNotFoundError as error:
+            error.add_note(
+                "This Python lacks what Sluice needs: in a clone use .venv/bin/python of its "
+                "folder, or else install the wheel (book/pages/using/installing.md)."
+            )
+            raise
     globals()[name] = value
     return value
 

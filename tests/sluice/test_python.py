@@ -45,6 +45,14 @@ def table() -> np.ndarray:
     )
 
 
+def test_a_python_without_numpy_is_told_which_one_to_use() -> None:
+    """-S leaves out all packages that were installed."""
+    words = [sys.executable, "-S", "-c", "import sluice; sluice.read"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "No module named 'numpy'" in done.stderr
+    assert "in a clone use .venv/bin/python" in done.stderr
+
+
 def test_the_package_is_found_from_anywhere(tmp_path: Path) -> None:
     """Python is started in another folder."""
     words = [sys.executable, "-c", "import sluice; print(sluice.__file__)"]
