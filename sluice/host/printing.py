@@ -134,6 +134,12 @@ def fill_lines(text: str, hang: int) -> list[str]:
     )
 
 
+def print_filled(sentences: list[str]) -> None:
+    """Print each sentence as fill_lines() has it."""
+    for sentence in sentences:
+        print("\n".join(fill_lines(sentence, 2)), flush=True)
+
+
 def output_trouble() -> str:
     """Return why some of the output is lost, or "". A closed pipe is not an error."""
     if sys.stdout is None or sys.stdout.errors != ALIKE:

@@ -12,6 +12,7 @@ from sluice.experiment.files import FOLDER, write_atomically
 from sluice.experiment.result import BadResult
 from sluice.experiment.schema import Experiment
 from sluice.experiment.verdict import NOT_SO
+from sluice.host.printing import print_filled
 from sluice.report.session import Request, make_experiments, write_reports
 from sluice.results import documents, frontier, frontpage, roles, store
 from sluice.results.documents import Source
@@ -107,7 +108,7 @@ def print_findings(experiments: list[Experiment]) -> bool:
         ("judged by other expectations than today's: sluice results store", before),
     ):
         if of:
-            print(f"{what}: {', '.join(of)}")
+            print_filled([f"{what}: {', '.join(of)}"])
     failed = [
         f"{kept['experiment']}: {one['says']}"
         for kept in stored

@@ -45,7 +45,7 @@ from sluice.experiment.summary import format_number
 from sluice.experiment.trace_disk import show_passed
 from sluice.host.memory import available_bytes
 from sluice.host.nearest import suggest
-from sluice.host.printing import fill_lines, line_width
+from sluice.host.printing import line_width, print_filled
 from sluice.sweep.ranges import BadSweep
 from sluice.sweep.table_file import expect_table, write_table
 from sluice.sweep.warmup import count_warmup, expect_warmup
@@ -604,7 +604,7 @@ def execute(request: BlockReplay) -> bool:
         trace = batch.prepare(
             request.trace, request.folder, request.format, request.count, request.scale, seen
         )
-    print("\n".join(describe_trace(request.trace.name, trace)), flush=True)
+    print_filled(describe_trace(request.trace.name, trace))
     listed = list_runs(request, trace, known)
     runs = batch.plan(trace, [settings for _, _, settings in listed])
     names = {
@@ -625,8 +625,7 @@ def execute(request: BlockReplay) -> bool:
     print_table(result_cells(rows, request.drive))
     if request.intervals:
         print_table(interval_cells(rows, request.drive))
-    for note in notes(rows, trace, request):
-        print("\n".join(fill_lines(note, 2)))
+    print_filled(notes(rows, trace, request))
     if request.out:
         write_table(request.out, flat_rows(rows))
         print(f"table: {request.out}")

@@ -20,7 +20,7 @@ from sluice.blocks.miss_curve import Curve, Sample, run_curve, run_optimum
 from sluice.experiment.aligned import format_table
 from sluice.experiment.trace_disk import show_passed
 from sluice.host.out import expect_file
-from sluice.host.printing import fill_lines, line_width
+from sluice.host.printing import line_width, print_filled
 from sluice.sweep.block_replay import describe_trace, parse_sizes
 from sluice.sweep.curve_picture import draw_curves
 from sluice.sweep.ranges import BadSweep
@@ -239,12 +239,11 @@ def execute(request: CurveRequest) -> bool:
     check_request(request)
     with show_passed(f"reading {request.trace.name}", "requests") as seen:
         trace = batch.prepare(request.trace, request.folder, request.format, request.count, 1, seen)
-    print("\n".join(describe_trace(request.trace.name, trace)), flush=True)
+    print_filled(describe_trace(request.trace.name, trace))
     sizes = table_sizes(request, trace.known.blocks)
     curves = make_curves(request, trace, list(sizes))
     print("\n" + "\n".join(result_table(curves, sizes)) + "\n")
-    for note in notes(curves, count_warmup(request.warmup, trace)):
-        print("\n".join(fill_lines(note, 2)))
+    print_filled(notes(curves, count_warmup(request.warmup, trace)))
     if request.out:
         write_table(request.out, flat_rows(curves))
         print(f"table: {request.out}")

@@ -254,6 +254,17 @@ def on_a_terminal(line: list[str], columns: int) -> str:
     return said.getvalue().decode().replace("\r\n", "\n")
 
 
+@pytest.mark.parametrize("words", [("papers", "mogul"), ("trace", "look"), ("trace", "curve")])
+def test_sentences_fit_a_narrow_terminal(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Bars of progress come before the sentences, with the terminal's commands."""
+    path = tmp_path / "a.csv"
+    path.write_text("".join(f"0,{i * 8},4096,R,{i}\n" for i in range(1000)))
+    more = {"look": [path], "curve": [path, "--folder", tmp_path]}.get(words[-1], [])
+    shown = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", on_a_terminal([*LINE, *words, *more], 40))
+    lines = re.split(r"[\r\n]+", shown)
+    assert max(map(len, lines)) <= 40 < sum(map(len, lines))
+
+
 @pytest.mark.parametrize("columns", [40, 80])
 def test_lists_fit_the_terminal_and_a_pipe_gets_them_plain(columns: int) -> None:
     """The words are the same; only a terminal gets line breaks and colours."""

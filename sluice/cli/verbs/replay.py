@@ -190,11 +190,12 @@ def replay(
 
 def tell_format(given: dict[str, Any]) -> str:
     """Print what the trace is read as. Returns the word for its format. Raises BadTraceFile."""
+    from sluice.host.printing import print_filled
     from sluice.trace import reader
     from sluice.trace.format_words import format_word
 
     word = format_word(given["format"], given["columns"], given["time_unit"], given["bad_lines"])
-    print("\n".join(reader.describe_format(given["trace"], word)), flush=True)
+    print_filled(reader.describe_format(given["trace"], word))
     return word
 
 

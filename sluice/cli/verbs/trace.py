@@ -77,6 +77,7 @@ def look(
     """Say what format a trace has, and what is in it: its requests, sizes, disks and times."""
     from sluice.experiment import commandline
     from sluice.experiment.trace_disk import show_passed
+    from sluice.host.printing import print_filled
     from sluice.trace import look as looking
     from sluice.trace import reader
     from sluice.trace.errors import BadTraceFile
@@ -85,10 +86,10 @@ def look(
     def show() -> bool:
         """Print the trace's format, and what is in it."""
         word = format_word(format, columns, time_unit, bad_lines)
-        print("\n".join(reader.describe_format(trace, word)), flush=True)
+        print_filled(reader.describe_format(trace, word))
         with show_passed(f"reading {trace.name}", "requests") as seen:
             lines = looking.look(trace, word, count, seen)
-        print("\n".join(lines))
+        print_filled(lines)
         return True
 
     return commandline.exit_status(show, (BadTraceFile,))
@@ -139,6 +140,7 @@ def curve(
     from sluice.blocks.batch import FOLDER
     from sluice.blocks.miss_curve import CurveFailed
     from sluice.experiment import commandline
+    from sluice.host.printing import print_filled
     from sluice.sweep import curve as curves
     from sluice.sweep.ranges import BadSweep
     from sluice.trace import reader
@@ -148,7 +150,7 @@ def curve(
     def make() -> bool:
         """Make the curves, their files and their picture."""
         word = format_word(format, columns, time_unit, bad_lines)
-        print("\n".join(reader.describe_format(trace, word)), flush=True)
+        print_filled(reader.describe_format(trace, word))
         return curves.execute(
             curves.CurveRequest(
                 trace, word, count, sizes, warmup, sample, exact, not no_optimum, out, picture,
