@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sluice.blocks.decoded import LARGEST
 from sluice.blocks.miss_curve import CurveFailed, run_curve, run_optimum
 from sluice.blocks.replayer import (
     HANG,
@@ -71,6 +72,7 @@ __all__ = [
 PATH = "sluice.replay"  # where a wrong argument is, for messages
 KIB = 1024
 BLOCK = 4096  # bytes of a block of the cache
+MOST_BUFFERS = 1 << 62  # sizes of a cache are below
 BLOCK_KINDS = ("replace", "sched", "prefetch", "write", "update")  # that a replay of blocks asks
 ARM = "replay"  # the name of the only arm
 RANGES = {  # of a row's numbers: the least, the most, and both in words
@@ -310,12 +312,24 @@ def miss_curve(requests: NDArray[np.void], buffers: ArrayLike | None = None) -> 
         path.write_bytes(pack_requests(requests))
         blocks = run_curve(path, [1]).blocks
         usual = np.unique(np.geomspace(max(blocks / 1000, 1), blocks, 24).astype(int))
-        sizes = np.asarray(usual if buffers is None else buffers, np.int64).ravel()
+        sizes = usual if buffers is None else _whole_sizes(buffers)
         try:
             lru, optimum = run_curve(path, sizes.tolist()), run_optimum(path, sizes.tolist())
         except CurveFailed as error:
             raise BadReplay(f"buffers: {error}") from None
     return MissCurve(sizes, np.array(lru.miss_ratios()), np.array(optimum.miss_ratios()), blocks)
+
+
+def _whole_sizes(given: ArrayLike) -> NDArray[np.int64]:
+    """Return sizes of a cache, in blocks, checked to be whole numbers. Raises BadReplay."""
+    sizes = np.asarray(given).ravel()
+    if (
+        sizes.dtype.kind not in "uif"
+        or not ((sizes > 0) & (sizes < MOST_BUFFERS)).all()
+        or (sizes % 1).any()
+    ):
+        raise BadReplay(f"buffers={given!r}: must be whole numbers above 0, rising, of blocks")
+    return sizes.astype(np.int64)
 
 
 def replay_blocks(
@@ -356,13 +370,22 @@ def replay_blocks(
     )
     if isinstance(requests, str | Path):
         size = volume_bytes if volume_bytes is not None else _packed_end(Path(requests))
-        return run_replay(Path(requests), checked_int("volume_bytes", size, BLOCK), settings)
+        return run_replay(Path(requests), _checked_volume(size), settings)
     _expect_table(requests)
     size = volume_bytes if volume_bytes is not None else _whole_blocks(requests)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "requests"
         path.write_bytes(pack_requests(requests))
-        return run_replay(path, checked_int("volume_bytes", size, BLOCK), settings)
+        return run_replay(path, _checked_volume(size), settings)
+
+
+def _checked_volume(size: object) -> int:
+    """Return the size of a disk in bytes, checked to be whole blocks, up to LARGEST. Raises
+    BadReplay."""
+    found = checked_int("volume_bytes", size, BLOCK, LARGEST)
+    if found % BLOCK:
+        raise BadReplay(f"volume_bytes={size}: must be whole blocks of {BLOCK} bytes")
+    return found
 
 
 def _whole_blocks(requests: NDArray[np.void]) -> int:

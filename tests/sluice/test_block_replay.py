@@ -615,6 +615,8 @@ def small_call(**given: object) -> Callable[[], object]:
         ({"inflight": 0}, "inflight=0: must be"),
         ({"hang": 0}, "hang=0: must be"),
         ({"volume_bytes": 5}, "volume_bytes=5: must be"),
+        ({"volume_bytes": (1 << 30) + 1}, "volume_bytes=1073741825: must be whole blocks of 4096"),
+        ({"volume_bytes": 1 << 61}, f"must be a whole number, 4096 to {1 << 60}"),
     ],
 )
 def test_a_wrong_argument_of_replay_blocks_is_refused(given: dict, why: str) -> None:

@@ -409,6 +409,9 @@ def test_python_has_the_curve_and_its_picture() -> None:
     assert every.lru[-1] == every.optimum[-1] == pytest.approx(every.blocks / uses)
     with pytest.raises(sluice.BadReplay, match="sizes must be above 0, and rise"):
         sluice.miss_curve(table, [5, 5])
+    for wrong in ([1.5], [0], [-1], [float("nan")], [1e300], "abc", [True]):
+        with pytest.raises(sluice.BadReplay, match=r"buffers=.*: must be whole numbers"):
+            sluice.miss_curve(table, wrong)
 
 
 # ---- the command ----
