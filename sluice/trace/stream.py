@@ -234,6 +234,11 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
     try:
         if path.is_dir():
             raise BadTraceFile(f"{path}: is a folder; give the file of one trace")
+        if path.exists() and not path.is_file():
+            raise BadTraceFile(
+                f"{path}: is a pipe or a device, and a trace is opened several times: write it to "
+                "a file first; it may be packed"
+            )
         with ways.get(compression(path), open_plain)(path) as stream:
             yield stream
     except (EOFError, OSError, struct.error, zlib.error, lzma.LZMAError) as error:

@@ -9,6 +9,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -131,6 +132,20 @@ def test_memory_does_not_grow_with_the_trace(tmp_path: Path, packer: str) -> Non
         assert read == count
         peaks.append(peak_kb)
     assert peaks[1] - peaks[0] < 6 << 10
+
+
+def test_a_pipe_is_refused_before_anything_is_read_from_it(tmp_path: Path) -> None:
+    """Its beginning, by which the format is recognised, would be missing afterwards. /dev/null is
+    first, because a reader that opened the pipe would wait for more."""
+    os.mkfifo(tmp_path / "pipe")
+    opened = os.open(tmp_path / "pipe", os.O_RDWR)
+    os.write(opened, b"".join(spc_lines(100)))
+    for path in (Path(os.devnull), tmp_path / "pipe"):
+        for name in ("", "spc"):
+            with pytest.raises(BadTraceFile, match="is a pipe or a device, and a trace is opened"):
+                reader.read_requests(path, name, count=10)
+    assert os.read(opened, 1 << 16) == b"".join(spc_lines(100))
+    os.close(opened)
 
 
 def test_comments_are_skipped_wherever_they_are(tmp_path: Path) -> None:
