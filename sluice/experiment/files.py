@@ -27,9 +27,14 @@ PIECE = 1 << 16  # bytes
 
 
 def write_atomically(path: Path, what: str | bytes) -> None:
-    """Write the file atomically: no reader sees a part of it."""
+    """Write the file atomically: no reader sees a part of it. A device or a pipe stays where it is
+    and gets the bytes: as root, a file would take the place of /dev/null."""
+    data = what.encode() if isinstance(what, str) else what
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
-    part.write_bytes(what.encode() if isinstance(what, str) else what)
+    part.write_bytes(data)
     part.replace(path)
 
 

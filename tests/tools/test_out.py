@@ -9,6 +9,7 @@ from typed import LINE, enter
 
 from grade.engine import example
 from sluice.cli.verbs import theatre
+from sluice.experiment.files import write_atomically
 from sluice.export import recording
 from sluice.host.out import BadOut, expect_file, expect_folder
 from sluice.host.paths import ROOT
@@ -120,3 +121,14 @@ def test_a_trace_does_not_take_the_place_of_a_device(capsys, tmp_path: Path) -> 
         assert enter("trace", "generate", there, "--requests", 10) == 2
         assert "is no file" in " ".join(capsys.readouterr().err.split())
     assert [path.is_fifo() for path in tmp_path.iterdir()] == [True]
+
+
+def test_a_page_goes_into_a_pipe_and_does_not_take_its_place(tmp_path: Path) -> None:
+    """A pipe with a name stands for a device such as /dev/null."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)  # so that no end waits for the other
+    write_atomically(pipe, "a page")
+    assert pipe.is_fifo()
+    assert os.read(reader, 100) == b"a page"
+    os.close(reader)
