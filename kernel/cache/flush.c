@@ -40,7 +40,7 @@ enum kinds { ALL, METADATA = 1 << false, DATA = 1 << true };
 struct wanted {
     struct disk *disk;   /* NULL: any */
     u64 owner;           /* 0: any */
-    enum kinds kinds;    /* the bit 1 << meta: not those */
+    enum kinds skips;    /* not written; the bit of a kind: 1 << block.meta */
     u64 before_ns;       /* dirty at that time */
     u64 last_write;      /* and not tried by a later write than this */
     struct flush *flush; /* the flush that waits for them, or NULL */
@@ -50,7 +50,7 @@ struct wanted {
  * that is left out, dirty by before_ns, and not written after last_write. */
 static bool is_wanted(const struct buf *b, const struct wanted *w)
 {
-    return concerns(b, w->disk, w->owner) && !(w->kinds >> b->block.meta & 1) &&
+    return concerns(b, w->disk, w->owner) && !(w->skips >> b->block.meta & 1) &&
            b->block.dirtied_ns <= w->before_ns &&
            b->write_number <= w->last_write;
 }

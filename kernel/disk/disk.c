@@ -225,8 +225,8 @@ bool disk_state(u32 disk, struct disk_state *s)
 {
     if (disk >= disks.n)
         return false;
-    /* Without d->lock, which comes before the callers' locks: each number is
-     * one that was, and another hart may measure later than now. */
+    /* d->lock is not taken, as it comes before the callers' locks: the numbers
+     * may be old, and another hart may measure at a time after now. */
     const struct disk *d = &disks.disk[disk];
     u64 now_ns = clock_ns();
     u64 measured_ns = __atomic_load_n(&d->measured_ns, __ATOMIC_RELAXED);

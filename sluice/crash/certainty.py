@@ -80,13 +80,15 @@ class Continuations:
     def iterate_at(
         self, moment: int, fixed: frozenset[int]
     ) -> Iterator[tuple[Continuation, Image]]:
-        """Yield the possible contents of the platters when the power goes after an event and these
-        writes are on them."""
-        platters, told = self.platters_at(moment)
+        """Yield the possible contents of the platters when the power goes after an event and the
+        writes `fixed` are on them: with each choice of the other pending writes, and with each of
+        these torn."""
+        platters, without_choice = self.platters_at(moment)
         pending = tuple(platters.pending)
         for chosen in self._subsets([n for n in pending if n not in fixed]):
-            whole = sorted({*chosen, *(n for n in pending if n in fixed)})
-            for cut in self._ways(platters, replace(told, chosen=tuple(whole)), chosen):
+            on_platters = tuple(n for n in sorted(pending) if n in fixed or n in chosen)
+            whole = replace(without_choice, chosen=on_platters)
+            for cut in self._ways(platters, whole, chosen):
                 yield Continuation(cut, pending), platters.image(cut)
 
     def _subsets(self, free: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -99,7 +101,7 @@ class Continuations:
             yield from choose(free, Random(len(free)))
 
     def _ways(self, platters: Platters, cut: Cut, chosen: Sequence[int]) -> Iterator[Cut]:
-        """Yield a cut, and it with each of the chosen writes torn."""
+        """Yield a cut, and then the same cut with each of the chosen writes torn."""
         yield cut
         for number in chosen:
             for sectors in self._tears(platters, number):

@@ -131,11 +131,12 @@ def wrong_number(p: LogPlanter) -> Events:
 
 
 def not_marked(p: LogPlanter) -> Events:
-    """Clear the superblock's request for recovery before the last commit."""
-    at, early = SUPER + INCOMPAT, range(p.last_commit())
-    writes = p.covering(at, early)
-    clear = bytes([p.events[writes[-1]].data[at % p.block_bytes] & ~RECOVER])
-    return p.patch_writes(writes, at, clear)
+    """Clear the superblock's request for recovery before the last commit. The byte has the same
+    other flags in all writes of the superblock."""
+    at = SUPER + INCOMPAT
+    writes = p.covering(at, range(p.last_commit()))
+    flags = p.events[writes[-1]].data[at % p.block_bytes]
+    return p.patch_writes(writes, at, bytes([flags & ~RECOVER]))
 
 
 def forgotten_early(p: LogPlanter) -> Events:

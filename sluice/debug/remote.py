@@ -296,8 +296,11 @@ class RemoteExplainer:
 
     @staticmethod
     def _lost_frames(message: Message) -> str:
-        """Return which of a message's frames are lost. A message of which frames are missing in the
-        trace never came to the wire: the network controller had no room for them."""
+        """Return which of a message's frames did not arrive.
+
+        Frames that the trace lacks, or whose message did not arrive although none of them was lost,
+        never came to the wire: the network controller had no room.
+        """
         lost = [str(n) for n, f in enumerate(message.frames, 1) if f.arrival_ns is None]
         if not message.whole or not lost:
             return "the controller had no room"

@@ -142,12 +142,15 @@ def working_copy(parts: Parts = WHOLE) -> Iterator[None]:
 
 
 def expect_own_tree(root: Path) -> None:
-    """End the command in a line if this user may not make snapshots of the tree, or may not write
-    the results of an installed package."""
-    base = root / paths.SNAPSHOTS.relative_to(paths.ROOT) if paths.CLONE else paths.BUILD
-    there = next(folder for folder in (base, *base.parents) if folder.exists())
-    if not os.access(there, os.W_OK | os.X_OK):
-        sys.exit(f"{there}: {NOT_YOURS if paths.CLONE else NOT_THERE}")
+    """End the command with a message of one line if this user may not make snapshots of the tree,
+    or may not write the results of an installed package."""
+    if paths.CLONE:
+        wanted, why = root / paths.SNAPSHOTS.relative_to(paths.ROOT), NOT_YOURS
+    else:
+        wanted, why = paths.BUILD, NOT_THERE
+    nearest = next(folder for folder in (wanted, *wanted.parents) if folder.exists())
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        sys.exit(f"{nearest}: {why}")
 
 
 if __name__ == "__main__":

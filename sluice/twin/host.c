@@ -94,11 +94,12 @@ static void keep_trace(void)
     close(file);
 }
 
-/* End the machine: write the trace, logs and last frames. */
+/* End the machine: write the trace, logs and last frames. A log that cannot be
+ * written ends it as a panic does. */
 void host_end(int status)
 {
-    if (!disks)
-        *(u64 *)MEMORY_PHYS = (u64)trace_ring; /* engine.py finds it there */
+    if (!disks) /* the memory is a file, in which engine.py finds the trace */
+        *(u64 *)MEMORY_PHYS = (u64)trace_ring;
     if (trace_kept && trace_ring)
         keep_trace();
     if ((write_log && fclose(write_log)) || watch_end())

@@ -268,6 +268,8 @@ def test_a_policy_is_held_to_an_age_only_if_its_bound_is_known(
 
 
 def test_a_swap_finds_no_memory_and_nothing_is_wrong(search: Path) -> None:
+    """A policy is swapped in while there is little memory. `kinds` has, after the word `lack`, how
+    many swaps were refused for want of it: not 0."""
     lines = run(search, *NO_MEMORY.options, *NO_MEMORY.programs)
     assert value(lines, "result") == "complete"
     assert " lack 0 " not in value(lines, "kinds")

@@ -17,7 +17,8 @@ from sluice.experiment.schema import Experiment
 from sluice.host.experiments import experiment_files
 from sluice.host.paths import ROOT
 
-# With the other tests that load all experiments: what models predict is computed once.
+# They run in the worker of the other tests that load all experiments, so that the predictions of
+# the models are computed once.
 pytestmark = pytest.mark.xdist_group(GROUP)
 
 KINDS = ("update", "write", "sched", "replace", "prefetch", "place", "order")

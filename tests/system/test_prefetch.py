@@ -146,12 +146,16 @@ def test_cluster_reads_what_is_near_wherever_the_head_is(lab: Lab) -> None:
 
 def test_what_is_read_ahead_is_used_wasted_or_still_there(lab: Lab) -> None:
     """Each block read ahead is counted once more, by what became of it. The random reads are so
-    many, and the cache so small, that each of the three cases occurs."""
-    run = lab(RANDOM, "drive=fixed nbuf=100 prefetch=cluster")
-    counts = [run.count(f"bio.ahead{of}") for of in ("_used", "_wasted", "_unused")]
-    assert sum(counts) == run.count("bio.ahead")
-    assert all(counts)
-    assert counts[2] <= 100 // SHARE
+    many, and the cache so small, that each of the three cases occurs. Blocks that are read ahead
+    and still there fill their share of the buffers at most."""
+    nbuf = 100
+    run = lab(RANDOM, f"drive=fixed nbuf={nbuf} prefetch=cluster")
+    used, wasted, still_there = (
+        run.count(f"bio.ahead{of}") for of in ("_used", "_wasted", "_unused")
+    )
+    assert used + wasted + still_there == run.count("bio.ahead")
+    assert min(used, wasted, still_there) > 0
+    assert still_there <= nbuf // SHARE
 
 
 def test_a_block_asked_for_while_its_read_is_under_way_is_late(lab: Lab) -> None:

@@ -84,7 +84,7 @@ def test_the_names_of_the_kernel_are_read_before_a_reader_has_its_limits(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A process that reads an input has too little memory to run a machine, which would print the
-    kernel's names. So the names are stored before."""
+    kernel's names. So the names are stored before such a process starts."""
     known = {field.name for field in dataclasses.fields(catalogue.Known)}
     names: dict[str, object] = {name: {} for name in known - {"drives"}}
     monkeypatch.setattr(catalogue, "KEPT", tmp_path)

@@ -2,7 +2,7 @@
 
 A mode is a file system and how it is mounted. `must` are the kinds of findings
 (sluice/crash/cut_findings.py) that are known of it: judges that find none of them are wrong.
-`never` are those that it promises to prevent. Other kinds may come or not.
+`never` are the kinds of findings that the mode promises to prevent. Other kinds may come or not.
 """
 
 from collections.abc import Sequence

@@ -213,7 +213,8 @@ def dump_files(disk: Path, paths: list[str]) -> Files:
 def read_log(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the writes in a log: the place in bytes, and the data.
 
-    The log begins with a sector of its own. Each entry is a sector, and the data behind it.
+    The log's first sector is its head. Behind it come entries: a sector that says what is written
+    where, and then the data.
     """
     data = path.read_bytes()
     at = SECTOR

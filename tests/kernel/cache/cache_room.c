@@ -484,8 +484,9 @@ TEST(a_policy_that_takes_dirty_blocks_has_them_except_those_that_failed)
     check_eq(bcache.nevictable, 1);
 }
 
-/* Block 103 is written before its buffer is taken for block 5. Its age at the
- * write was 400 ns. */
+/* The policy answers with the fourth buffer, which has block 103. Block 103 is
+ * written (its age is then 400 ns) and clean again; asked again, the policy
+ * answers with it again, and block 5 gets the buffer. */
 TEST(a_dirty_victim_is_written_and_the_policy_asked_again)
 {
     boot_takes_dirty();

@@ -154,8 +154,9 @@ static void cut(struct disk *d)
 
 /* ---- judging ---- */
 
-/* The lines of a tree without their counts of names, which only e2fsck makes
- * right after a cut. To be freed. */
+/* Return the lines of a tree without their counts of names: after a cut these
+ * are wrong until e2fsck mends them. Frees the tree; the caller frees the
+ * text. */
 static char *uncounted(char *tree)
 {
     char *text, *line = strtok(tree, "\n");

@@ -230,8 +230,9 @@ static bool no_room(int error)
     return error == -ENOSPC || error == -EMLINK;
 }
 
-/* Compare an error with what it must be; no room is accepted too. True if the
- * operation succeeded, so that the model is to do it. */
+/* Compare an error with what it must be; -ENOSPC and -EMLINK are accepted in
+ * place of success. True if the operation succeeded, so that the model is to do
+ * it. */
 static bool expect(const char *what, const char *path, int got, int want)
 {
     if (got == want)

@@ -299,7 +299,8 @@ TEST(sparse_superblocks_are_in_the_groups_of_the_format)
     }
 }
 
-/* With sparse_super2 it names two groups; 0 is none. */
+/* With sparse_super2 the first superblock names the groups of the two others. A
+ * number 0 stands for no group. */
 TEST(two_superblocks_are_in_the_groups_that_the_first_names)
 {
     static const u32 pairs[][2] = {{0, 0}, {1, 9}, {1, 49}, {2, 0}, {6, 8}};

@@ -389,6 +389,8 @@ TEST(ahlw_and_awol_write_down_to_the_low_mark_above_the_high_one)
                      "dirty_now 0; due 50; steps 7; above_high 1");
 }
 
+/* The high mark begins at 100 blocks. As many become dirty; at the first step,
+ * 5 s later, none is above the mark, and nothing is written. */
 TEST(ahlw_and_awol_write_nothing_at_the_high_mark_when_they_step)
 {
     for (u32 i = 0; i < NELEM(by_marks); i++)

@@ -55,8 +55,11 @@ sleep {WRITER_S}
 
 
 def _errors(bench: Workbench) -> Run:
-    """Run fsyncs of three files whose last blocks cannot be written. The fsync writes the block of
-    /f, the scheduler writes that of /g, and the write of the block of /h starts when it is filled.
+    """Run fsyncs of three files whose last blocks cannot be written.
+
+    The fsync itself writes the block of /f. The scheduler wow, with marks of 0 dirty blocks, writes
+    that of /g early. Under the policy async the write of the block of /h starts when it is filled.
+    A beacon OWN_RETURNED_0 or CANDIDATE_RETURNED_0 says that dd had no error.
     """
     dd = "dd if=/input of=/data/{} bs=4k count={} conv=notrunc,fsync 2> /dev/null"
     return bench.run(
