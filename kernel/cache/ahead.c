@@ -25,6 +25,8 @@ static u64 gauge_ahead(void)
 GAUGE(ahead_gauge, "bio.ahead_unused", "buffers",
       "prefetched and not asked for yet", gauge_ahead);
 
+/* Note that the block is being prefetched, and since when. b holds it
+ * already. */
 static void mark_ahead(struct buf *b)
 {
     assert(!(b->flags & B_AHEAD) && bcache.nahead < bcache.ahead_most); /* 6 */
@@ -46,6 +48,7 @@ void end_ahead(struct buf *b, bool asked)
     bcache.nahead--;
 }
 
+/* Return how many buffers prefetched blocks may fill at most. */
 u64 bio_ahead_most(void)
 {
     return bcache.ahead_most;
@@ -105,6 +108,7 @@ static void start_read(struct disk *d, u64 blkno, bool asked)
         disk_submit(d, b->io);
 }
 
+/* Start the reads of both kinds, as far as buffers are free for them. */
 void start_further(struct disk *d, const struct further_reads *further)
 {
     for (u32 i = 0; i < further->nasked; i++)
@@ -113,6 +117,7 @@ void start_further(struct disk *d, const struct further_reads *further)
         start_read(d, further->ahead[i], false);
 }
 
+/* Start the reads, while the disk is plugged so that neighbours are merged. */
 void bstart(struct disk *d, const struct further_reads *further)
 {
     if (!further->nasked && !further->nahead)
@@ -122,6 +127,7 @@ void bstart(struct disk *d, const struct further_reads *further)
     disk_unplug(d);
 }
 
+/* Start reading n blocks that may never be asked for. */
 void bprefetch(struct disk *d, const u64 *blkno, u32 n)
 {
     bstart(d, &(struct further_reads){.ahead = blkno, .nahead = n});

@@ -96,6 +96,7 @@ static inline enum found found_of(const struct buf *b)
     return b->flags & B_READ ? COMING : CACHED;
 }
 
+/* Record an event of b's block, caused by the current process. */
 static inline void trace_block(enum trace_event event, const struct buf *b,
                                u64 arg)
 {
@@ -145,6 +146,7 @@ void buf_unhold(void); /* the process has let go of a buffer */
 /* If b was prefetched and not asked for yet: count that it is asked for now, or
  * that it never will be. Caller holds bcache.lock. */
 void end_ahead(struct buf *b, bool asked);
+/* If b was prefetched, end that: asked says whether the block was asked for. */
 static inline void settle_ahead(struct buf *b, bool asked)
 {
     if (b->flags & B_AHEAD)
@@ -281,6 +283,7 @@ void update_ask_again(void);
  * Caller holds bcache.lock. */
 void update_dirtied(struct buf *b);
 void update_leaves(struct buf *b);
+/* Notify the update policy that a read wants b; hit: it was in the cache. */
 static inline void update_wanted(const struct buf *b, bool hit)
 {
     const struct policy *p = policy_in_use[POLICY_UPDATE];

@@ -72,6 +72,7 @@ COUNTER(dirty_victims, "bio.dirty_victims", "blocks", "written to give way");
 
 static bool keep_freed; /* a dirty block stays dirty when it is freed */
 
+/* Return the number of buffers of the cache. */
 u64 bio_buffers(void)
 {
     return bcache.nbufs;
@@ -91,11 +92,13 @@ u64 bio_busy(void)
     return bcache.nbusy;
 }
 
+/* Count n more reads that found no block in the cache. */
 void count_misses(u64 n)
 {
     count(&misses, n);
 }
 
+/* Fill in what policies may know of the cache as a whole at this instant. */
 void cache_state(struct cache_state *s)
 {
     *s = (struct cache_state){.buffers = bcache.nbufs,
@@ -126,6 +129,7 @@ inline void buf_take(struct buf *b)
     bcache.nbusy++;
 }
 
+/* Take b, after waiting in turn if another process has it. */
 inline void buf_get(struct buf *b)
 {
     if (b->flags & B_BUSY)
@@ -311,6 +315,7 @@ static struct buf *get(struct disk *d, u64 blkno, bool asked)
     return b;
 }
 
+/* Return the block's buffer, busy. Its contents may be invalid. */
 struct buf *getblk(struct disk *d, u64 blkno)
 {
     HOLD(spin, &bcache.lock);
@@ -356,6 +361,7 @@ struct buf *breada(struct disk *d, u64 blkno,
     return NULL;
 }
 
+/* Return the block's buffer with valid contents, or NULL if the read failed. */
 struct buf *bread(struct disk *d, u64 blkno)
 {
     return breada(d, blkno, &(struct further_reads){.internal = true});
@@ -368,6 +374,7 @@ void brelse(struct buf *b)
     buf_unhold();
 }
 
+/* Write b's block, wait for the end, and let b go. Return 0 or -EIO. */
 int bwrite(struct buf *b)
 {
     spin_lock(&bcache.lock);
@@ -380,6 +387,7 @@ int bwrite(struct buf *b)
     return error;
 }
 
+/* Start writing b's block. biodone lets the buffer go at the end. */
 void bawrite(struct buf *b)
 {
     spin_lock(&bcache.lock);
@@ -408,6 +416,7 @@ static void invalidate(struct buf *b)
     buf_let_go(b);
 }
 
+/* Tell the replace policy that the block will not be used soon. */
 void bunwanted(struct disk *d, u64 blkno)
 {
     HOLD(spin, &bcache.lock);
@@ -419,6 +428,8 @@ void bunwanted(struct disk *d, u64 blkno)
     }
 }
 
+/* Drop the block from the cache: it has been freed. With keep_freed=1 a dirty
+ * block stays, and is written. */
 void binval(struct disk *d, u64 blkno)
 {
     HOLD(spin, &bcache.lock);
@@ -428,6 +439,7 @@ void binval(struct disk *d, u64 blkno)
         invalidate(b);
 }
 
+/* Drop all blocks of the disk from the cache, unwritten. */
 void binval_disk(struct disk *d)
 {
     HOLD(spin, &bcache.lock);
@@ -438,6 +450,8 @@ void binval_disk(struct disk *d)
 
 /* ---- set-up ---- */
 
+/* Take memory for nbufs buffers, their data and the hash; boot_fail if it does
+ * not fit. The hash has a power of two of buckets, at least one a buffer. */
 static void reserve(u32 block_bytes, u64 nbufs)
 {
     for (bcache.nbuckets = 1; bcache.nbuckets < nbufs; bcache.nbuckets *= 2)
@@ -452,6 +466,7 @@ static void reserve(u32 block_bytes, u64 nbufs)
     memset(bcache.buckets, 0, bcache.nbuckets * sizeof *bcache.buckets);
 }
 
+/* Make the cache: nbuf= buffers, or as many as fill a quarter of the memory. */
 void bio_init(u32 block_bytes)
 {
     u64 def = MAX(BUFFERS_MIN, mem_total_pages() * PAGE_SIZE / 4 / block_bytes);

@@ -23,12 +23,15 @@ COUNTER(write_errors, "bio.write_errors", "blocks", "writes that failed");
 HISTOGRAM(age_written, "bio.age_written", "ns",
           "a dirty block's, when written");
 
+/* Fill in how many blocks have become dirty and how many were written. */
 void delayed_state(struct cache_state *s)
 {
     s->dirtied = dirtied.value;
     s->written = written.value;
 }
 
+/* Return the list of the dirty buffers of this owner and of others with the
+ * same hash. */
 struct list *owner_list(u64 owner)
 {
     u64 mixed = owner * 0x9e3779b97f4a7c15UL;
@@ -52,12 +55,15 @@ static void delay(struct buf *b)
     update_dirtied(b);
 }
 
+/* Change whether the write policy holds b's block back, and count those. */
 void set_held_back(struct buf *b, bool held_back)
 {
     bcache.nheld_back += held_back - b->block.held_back;
     b->block.held_back = held_back;
 }
 
+/* Take a busy dirty buffer off all lists of dirty ones. It keeps its
+ * dirtied_ns, which says how old the data are. */
 void undelay(struct buf *b)
 {
     assert(b->flags & B_BUSY && b->block.dirtied_ns && bcache.ndirty); /* 3 */
@@ -107,6 +113,8 @@ void set_dirtied(struct buf *b)
     }
 }
 
+/* Make a busy buffer ready to be written. Return how long it was dirty, in
+ * ns. */
 u64 buf_prepare_write(struct buf *b, bool waited)
 {
     u64 now_ns = clock_ns();
@@ -155,6 +163,8 @@ static void write_failed(struct buf *b)
     delay(b);
 }
 
+/* The write of b has ended: b is clean, or after an error dirty again. Wake the
+ * flush that waits for its last write. */
 void write_ended(struct buf *b, int error)
 {
     assert(bcache.nwriting); /* 7 */
@@ -176,6 +186,7 @@ void write_ended(struct buf *b, int error)
     b->flush = NULL;
 }
 
+/* Note whose block it is, and move a dirty buffer to that owner's list. */
 inline void set_owner(struct buf *b, u64 owner, bool meta)
 {
     b->block.meta = meta;
@@ -188,6 +199,8 @@ inline void set_owner(struct buf *b, u64 owner, bool meta)
     }
 }
 
+/* Make a busy buffer a delayed write and let it go; count the write as absorbed
+ * if the block was dirty already. */
 void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
 {
     struct disk *d = b->disk;
@@ -206,6 +219,7 @@ void make_dirty(struct buf *b, u64 owner, bool meta, bool held_back)
     disk_poke(d);
 }
 
+/* Make the buffer of a metadata block a delayed write, and let it go. */
 void bdwrite(struct buf *b, u64 owner)
 {
     make_dirty(b, owner, true, b->block.held_back);

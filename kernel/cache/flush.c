@@ -24,6 +24,8 @@ HISTOGRAM(age_flushed, "bio.age_flushed", "ns",
           "a dirty block's, when a scan wrote it");
 HISTOGRAM(burst, "bio.burst", "blocks", "that a flush or look started");
 
+/* Record that a flush starts the writes of this many blocks; d is NULL for all
+ * disks. */
 void bio_burst(const struct disk *d, u64 blocks)
 {
     if (!blocks)
@@ -95,6 +97,8 @@ static bool get_dirty(struct buf *b, const struct wanted *w)
     return false;
 }
 
+/* Return the buffer that n links: on its owner's list, or on the list by
+ * age. */
 static struct buf *item(struct list *n, bool by_owner)
 {
     return by_owner ? LIST_ITEM(n, struct buf, owned)
@@ -195,17 +199,20 @@ static int flush(struct disk *d, u64 owner, enum kinds kinds)
     return f.error;
 }
 
+/* Write all that is dirty on the disk, and wait. Return 0 or -EIO. */
 int bflush(struct disk *d)
 {
     return flush(d, 0, ALL);
 }
 
+/* Write all dirty blocks of the owner, and wait. Return 0 or -EIO. */
 int bflush_owner(struct disk *d, u64 owner)
 {
     /* A non-volatile cache need not be flushed. */
     return write_keeps() ? 0 : flush(d, owner, ALL);
 }
 
+/* Write all dirty metadata, or all dirty data, and wait. Return 0 or -EIO. */
 int bflush_kind(struct disk *d, bool metadata)
 {
     return write_keeps() ? 0 : flush(d, 0, metadata ? METADATA : DATA);
@@ -260,12 +267,15 @@ static u64 make_oldest_due(const struct disk *d, u64 before_ns, u64 most,
     return n;
 }
 
+/* Return the time that was age_ns ago; 0 if that is before the boot. */
 static u64 ago(u64 age_ns)
 {
     u64 now_ns = clock_ns();
     return now_ns > age_ns ? now_ns - age_ns : 0;
 }
 
+/* Start the writes of all blocks that have been dirty for age_ns. Return their
+ * number; do not wait. */
 u64 bflush_smooth(struct disk *d, u64 age_ns)
 {
     spin_lock(&bcache.lock);
@@ -279,6 +289,8 @@ u64 bflush_smooth(struct disk *d, u64 age_ns)
     return n;
 }
 
+/* Start again the failed writes whose pause has ended. Return when the next
+ * pause ends, or NEVER_NS. */
 u64 bflush_retry(void)
 {
     u64 next_ns = NEVER_NS;
@@ -300,6 +312,7 @@ u64 bflush_retry(void)
 
 /* ---- the flush_ calls ---- */
 
+/* Return since when the oldest dirty block is dirty, or NEVER_NS if none is. */
 u64 oldest_dirty_ns(void)
 {
     HOLD(spin, &bcache.lock);
@@ -330,6 +343,8 @@ static bool show(struct buf *b, visit_fn *visit, u64 now_ns, u64 *n)
     return answer != STOP && !(answer == FLUSH_LAST && made);
 }
 
+/* Show the policy the dirty blocks, the oldest first, until it says stop. Start
+ * the writes that it asks for, and return their number. */
 u64 flush_by_age(visit_fn *visit)
 {
     u64 now_ns = clock_ns(), n = 0;
@@ -343,6 +358,8 @@ u64 flush_by_age(visit_fn *visit)
     return finish(n);
 }
 
+/* Show the policy the dirty ones of `most` buffers from number first, until it
+ * says stop. Start the writes that it asks for, and return their number. */
 u64 flush_in_cache(u64 first, u64 most, visit_fn *visit)
 {
     u64 now_ns = clock_ns(), n = 0;
@@ -353,6 +370,8 @@ u64 flush_in_cache(u64 first, u64 most, visit_fn *visit)
     return finish(n);
 }
 
+/* Start the writes of all blocks that have been dirty for age_ns. Return their
+ * number. */
 u64 flush_older(u64 age_ns)
 {
     spin_lock(&bcache.lock);
@@ -360,6 +379,7 @@ u64 flush_older(u64 age_ns)
         make_oldest_due(NULL, ago(age_ns), UNLIMITED, bcache.scan_number));
 }
 
+/* Start the writes of the `most` oldest dirty blocks. Return their number. */
 u64 flush_oldest(u64 most)
 {
     spin_lock(&bcache.lock);
@@ -371,6 +391,8 @@ u64 flush_all(void)
     return flush_oldest(UNLIMITED);
 }
 
+/* Move all dirty blocks of the owner to the pending list. Return their number.
+ * Caller holds bcache.lock. */
 static u64 make_owner_due(u64 owner)
 {
     u64 n = 0;

@@ -32,6 +32,7 @@ static struct loss *row_of(u64 owner)
     return NULL;
 }
 
+/* True if no fsync or sync has reported the last loss of this row yet. */
 static bool is_untold(const struct loss *l)
 {
     return l->told < l->last;
@@ -62,6 +63,8 @@ static struct loss *new_row(void)
     return row;
 }
 
+/* Record that a block of the owner was given up. True if no loss of the same
+ * file, or of the disk, waits to be reported. */
 bool lost_add(const struct disk *d, u64 owner, bool metadata)
 {
     HOLD(spin, &lost.lock);
@@ -87,6 +90,8 @@ static u64 last_of(const struct disk *d, u64 owner)
     return MAX(row ? row->last : 0, lost.all[d->id].last);
 }
 
+/* Return the number up to which a description opened now need not be told of
+ * losses. */
 u64 lost_opened(const struct disk *d, u64 owner)
 {
     HOLD(spin, &lost.lock);
@@ -97,6 +102,8 @@ u64 lost_opened(const struct disk *d, u64 owner)
     return is_untold(all) ? MIN(told, all->told) : told;
 }
 
+/* Return -EIO if a block was lost after *told, and set *told so that it is
+ * reported only once. An fsync also ends the reports to later openers. */
 int lost_tell(const struct disk *d, u64 owner, u64 *told, bool fsync)
 {
     HOLD(spin, &lost.lock);
@@ -111,6 +118,7 @@ int lost_tell(const struct disk *d, u64 owner, u64 *told, bool fsync)
     return -EIO;
 }
 
+/* Return -EIO if the disk has losses that no sync has reported, otherwise 0. */
 int lost_tell_sync(const struct disk *d)
 {
     HOLD(spin, &lost.lock);
@@ -122,11 +130,13 @@ int lost_tell_sync(const struct disk *d)
     return told ? 0 : -EIO;
 }
 
+/* True if metadata of the disk was lost. */
 bool lost_structure(const struct disk *d)
 {
     return __atomic_load_n(&lost.metadata[d->id], __ATOMIC_RELAXED);
 }
 
+/* Forget the losses of a file that was removed. */
 void lost_forget(u64 owner)
 {
     HOLD(spin, &lost.lock);
@@ -135,6 +145,7 @@ void lost_forget(u64 owner)
         row->owner = 0;
 }
 
+/* Forget all losses of a disk that was unmounted. */
 void lost_forget_disk(const struct disk *d)
 {
     HOLD(spin, &lost.lock);

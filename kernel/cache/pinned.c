@@ -15,6 +15,8 @@
 
 COUNTER(pinned, "bio.pinned", "blocks", "changed, and not to be written yet");
 
+/* Take a busy buffer off the pinned list, if it is there. It is not dirty
+ * then. */
 void unpin(struct buf *b)
 {
     assert(b->flags & B_BUSY);
@@ -25,6 +27,8 @@ void unpin(struct buf *b)
     b->flags &= ~B_PINNED;
 }
 
+/* Pin a busy buffer in its new contents and let it go. A delayed write of it is
+ * cancelled. */
 void bpin(struct buf *b, u64 owner)
 {
     HOLD(spin, &bcache.lock);
@@ -46,11 +50,14 @@ void bpin(struct buf *b, u64 owner)
     buf_unhold();
 }
 
+/* Return how many buffers of the disk are pinned. */
 u64 bpinned(const struct disk *d)
 {
     return __atomic_load_n(&bcache.npinned[d->id], __ATOMIC_RELAXED);
 }
 
+/* Call fn for each pinned block of the disk, in the order of pinning. Holds
+ * bcache.lock: fn may not sleep. */
 void bpinned_each(const struct disk *d,
                   void (*fn)(void *arg, u64 blkno, const void *data), void *arg)
 {
@@ -72,6 +79,8 @@ static void turn_dirty(struct buf *b)
         buf_let_go(b);
 }
 
+/* Make all pinned blocks of the disk dirty: their transaction is in the log
+ * now. */
 void bunpin(struct disk *d)
 {
     spin_lock(&bcache.lock);

@@ -11,6 +11,7 @@
 static struct spinlock prefetch_lock = SPINLOCK("prefetch", RANK_POLICY);
 static u64 starts; /* how often a policy has been put to use */
 
+/* Return the functions of the prefetch policy in use. */
 static const struct prefetch_hooks *hooks(void)
 {
     return &policy_in_use[POLICY_PREFETCH]->prefetch;
@@ -23,6 +24,7 @@ static void put_to_use(const struct policy *to)
     starts++;
 }
 
+/* Put another prefetch policy to use. Streams notice by its number (starts). */
 static void swap(const struct policy *to)
 {
     HOLD(spin, &prefetch_lock);
@@ -35,11 +37,13 @@ void prefetch_init(void)
                (struct policy_owner){.swap = swap, .buffers = bio_buffers()});
 }
 
+/* True if the policy uses what programs say about their reads. */
 bool prefetch_takes_hints(void)
 {
     return hooks()->takes_hints;
 }
 
+/* True if the policy wants to be asked at each block, not at each call. */
 bool prefetch_by_block(void)
 {
     return hooks()->by_block && hooks()->by_block();

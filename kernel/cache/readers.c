@@ -48,12 +48,14 @@ static u32 count_readers(const struct disk *d, const struct stream *s)
     return n;
 }
 
+/* The stream goes on: divide the drive's cache by the number of readers. */
 void readers_go_on(struct disk *d, const struct stream *s)
 {
     if (d->adapts)
         disk_streams(d, count_readers(d, s));
 }
 
+/* The file is closed: its streams are no readers any more. */
 void readers_end(const struct disk *d, const struct streams *f)
 {
     if (!d->adapts)

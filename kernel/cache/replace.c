@@ -15,6 +15,7 @@ COUNTER(evictions, "bio.evictions", "blocks", "clean blocks that gave way");
 
 /* ---- the hash; buf_lookup is in bcache.h ---- */
 
+/* Enter b at the head of its bucket. Its block is in no other buffer. */
 static void hash_insert(struct buf *b)
 {
     struct buf **head = buf_bucket(b->block.disk, b->block.blkno);
@@ -37,6 +38,7 @@ static void hash_remove(struct buf *b)
 
 /* ---- what the policy has ---- */
 
+/* Return the functions of the replace policy in use. */
 static const struct replace_hooks *replace(void)
 {
     return &policy_in_use[POLICY_REPLACE]->replace;
@@ -184,6 +186,8 @@ void buf_assign(struct buf *b, struct disk *d, u64 blkno)
 
 /* ---- swaps ---- */
 
+/* Put another replace policy to use. It gets all buffers that may be
+ * victims. */
 static void swap(const struct policy *to)
 {
     HOLD(spin, &bcache.lock);

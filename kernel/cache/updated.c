@@ -28,6 +28,7 @@ static struct {
 COUNTER(looks, "updated.looks", "looks", "times the update policy looked");
 COUNTER(started, "updated.written", "blocks", "whose writes looks started");
 
+/* Return the CPU time that the update daemon has used, in ns. */
 static u64 cpu_ns(void)
 {
     const struct proc *daemon =
@@ -38,6 +39,7 @@ GAUGE(cpu, "updated.cpu", "ns", "the daemon has computed", cpu_ns);
 
 /* ---- waking the daemon ---- */
 
+/* Set *why, one of the reasons to wake, and wake the daemon. */
 static void wake(bool *why)
 {
     HOLD(spin, &updated.lock);
@@ -45,11 +47,13 @@ static void wake(bool *why)
     wakeup(&updated);
 }
 
+/* Have the daemon ask the policy anew when it wants to scan. */
 void update_ask_again(void)
 {
     wake(&updated.changed);
 }
 
+/* Have the daemon woken when n blocks are dirty. That happens once. */
 void scan_at_dirty(u64 n)
 {
     updated.scan_at_dirty = n;
@@ -64,12 +68,16 @@ static const struct update_hooks *update(void)
     return p ? &p->update : NULL;
 }
 
+/* Let the policy check its own records, unless it is in the middle of a
+ * scan. */
 static void check_policy(void)
 {
     if (update() && !bcache.scanning)
         policy_check(policy_in_use[POLICY_UPDATE]);
 }
 
+/* Notify the policy that b is dirty, and wake the daemon at the limit of
+ * scan_at_dirty. */
 static void tell_dirtied(struct buf *b)
 {
     b->block.mark = 0;
@@ -81,12 +89,14 @@ static void tell_dirtied(struct buf *b)
     wake(&updated.at_once);
 }
 
+/* Notify the policy that b has become dirty. */
 void update_dirtied(struct buf *b)
 {
     tell_dirtied(b);
     check_policy();
 }
 
+/* Notify the policy that b is about to be written or dropped. */
 void update_leaves(struct buf *b)
 {
     if (update() && update()->leaves)
@@ -95,6 +105,7 @@ void update_leaves(struct buf *b)
 
 /* ---- swaps ---- */
 
+/* Put another policy to use, and show it all blocks that are dirty now. */
 void update_switch(const struct policy *to)
 {
     HOLD(spin, &bcache.lock);
@@ -107,6 +118,7 @@ void update_switch(const struct policy *to)
     check_policy();
 }
 
+/* Put another policy to use, after the end of a scan that is under way. */
 static void swap(const struct policy *to)
 {
     sleep_lock(&updated.asking);
@@ -117,6 +129,8 @@ static void swap(const struct policy *to)
 
 /* ---- scans ---- */
 
+/* Begin a scan of the policy. Blocks whose last write is newer than this are
+ * left. */
 void scan_begins(void)
 {
     HOLD(spin, &bcache.lock);
@@ -125,6 +139,7 @@ void scan_begins(void)
     write_scan(true);
 }
 
+/* End the scan. Return how many writes it has started. */
 u64 scan_ends(void)
 {
     HOLD(spin, &bcache.lock);
@@ -198,6 +213,8 @@ static bool rest(u64 until_ns)
     return at_once;
 }
 
+/* The update daemon's thread: scan when the policy wants to, retry failed
+ * writes, and sleep until the next of both. */
 void update_daemon(void *)
 {
     updated.daemon = myproc();

@@ -21,6 +21,7 @@ COUNTER(no_clean, "bio.no_clean", "times", "no clean buffer was left");
 COUNTER(throttled, "bio.throttled", "times", "a writer waited for writes");
 COUNTER(lost, "bio.lost", "blocks", "unwritable blocks given up for room");
 
+/* Return the functions of the write policy in use. */
 static const struct write_hooks *hooks(void)
 {
     return &policy_in_use[POLICY_WRITE]->write;
@@ -62,6 +63,7 @@ static enum write_mode ask_mode(const struct buf *b, bool program, bool filled,
     return mode;
 }
 
+/* True if the write policy holds this block of metadata back; asks it once. */
 bool write_holds_back(struct buf *b, u64 before)
 {
     if (!hooks()->every_origin)
@@ -210,6 +212,8 @@ static void throttle(void)
     }
 }
 
+/* Make b's data survive a power cut, and let b go. In a non-volatile cache a
+ * delayed write is enough. Return 0 or -EIO. */
 int bwrite_stable(struct buf *b)
 {
     if (!write_keeps())
@@ -218,6 +222,8 @@ int bwrite_stable(struct buf *b)
     return 0;
 }
 
+/* Write a block of file data as the write policy says, and let b go. Return an
+ * error only if the policy waits for the write. */
 int bwrite_data(struct buf *b, u64 owner, bool filled)
 {
     enum write_mode mode = ask_mode(b, true, filled, 0);
@@ -238,16 +244,19 @@ int bwrite_data(struct buf *b, u64 owner, bool filled)
 
 /* ---- the update daemon's calls ---- */
 
+/* True if dirty blocks survive a power cut (a non-volatile cache). */
 bool write_keeps(void)
 {
     return hooks()->keeps;
 }
 
+/* True if the policy wants to be called each second. */
 bool write_wants_seconds(void)
 {
     return hooks()->each_second;
 }
 
+/* Call the policy's hook of each second, if it has one. */
 void write_second(u64 now_ns)
 {
     void (*each_second)(u64) = hooks()->each_second;
@@ -257,6 +266,7 @@ void write_second(u64 now_ns)
     bcache.releasing = false;
 }
 
+/* Note that a scan of the update policy begins or ends. */
 void write_scan(bool begins)
 {
     HOLD(spin, &write_lock);
@@ -265,6 +275,7 @@ void write_scan(bool begins)
         policy_check(policy_in_use[POLICY_WRITE]);
 }
 
+/* Put another write policy to use. */
 static void swap(const struct policy *to)
 {
     spin_lock(&write_lock);

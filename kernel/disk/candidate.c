@@ -34,6 +34,9 @@ static struct io *next_candidate(struct disk *d, const struct io *io)
     return r && r->sector == io_end(io) ? io_of(r) : NULL;
 }
 
+/* Make the candidate and those that follow it on the disk into requests, up to
+ * a whole command. Drops the lock meanwhile. True if there is something to
+ * dispatch. */
 bool candidate_take_up(struct disk *d, struct io *io)
 {
     struct io *taken = NULL;
@@ -52,6 +55,7 @@ bool candidate_take_up(struct disk *d, struct io *io)
     return taken && d->in_flight < d->depth;
 }
 
+/* Offer the write of a dirty block to the scheduler. */
 void disk_add_candidate(struct disk *d, struct io *io)
 {
     assert(io->request.write && io->reserve && io_end(io) <= d->nsectors);
@@ -62,6 +66,7 @@ void disk_add_candidate(struct disk *d, struct io *io)
     io_enqueue(d, io);
 }
 
+/* Take a candidate back: its block is in use, or is not dirty any more. */
 void disk_remove_candidate(struct disk *d, struct io *io)
 {
     HOLD(spin, &d->lock);

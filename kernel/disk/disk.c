@@ -47,6 +47,7 @@ DISK_HISTOGRAM(write_service, "write_service", "ns", "at the drive");
 DISK_HISTOGRAM(queued, "queued", "requests",
                "how many a new request finds queued");
 
+/* Record an event of a transfer, with its first sector and direction. */
 void trace_io(u64 now_ns, enum trace_event event, const struct disk *d,
               const struct io *io, u64 argument)
 {
@@ -65,6 +66,7 @@ static bool scheduler_sees(const struct disk *d, const struct request *r)
            (!r->candidate || d->sched->sched.takes_candidates);
 }
 
+/* Return the number of requests that wait, without candidates. */
 static u64 queue_length(const struct disk *d)
 {
     return d->queue.length[SET_READS] + d->queue.length[SET_WRITES];
@@ -122,12 +124,15 @@ void disk_queue(struct disk *d, struct io *io)
         disk_dispatch(d);
 }
 
+/* Hold dispatch back until disk_unplug, so that neighbours are merged. Calls
+ * nest. */
 void disk_plug(struct disk *d)
 {
     HOLD(spin, &d->lock);
     d->plugged++;
 }
 
+/* End a disk_plug. Dispatch resumes at the last one. */
 void disk_unplug(struct disk *d)
 {
     HOLD(spin, &d->lock);
@@ -190,6 +195,8 @@ void disk_ended(struct disk *d, struct io *io, int error)
     }
 }
 
+/* Leave a command out of those in flight, or count it again: a translation uses
+ * it for commands of its own that shall not keep the disk busy. */
 void disk_aside(struct disk *d, bool begins)
 {
     HOLD(spin, &d->lock);
@@ -199,6 +206,7 @@ void disk_aside(struct disk *d, bool begins)
 
 /* ---- what the driver tells ---- */
 
+/* Plug the disk before its interrupt's completions. */
 static void begin(void *arg)
 {
     disk_plug(arg);
@@ -221,6 +229,7 @@ static void end(void *arg)
 
 /* ---- what policies may ask (policy.h) ---- */
 
+/* Fill in the disk's queue at this instant; false if there is no such disk. */
 bool disk_state(u32 disk, struct disk_state *s)
 {
     if (disk >= disks.n)
@@ -247,11 +256,13 @@ u32 disk_count(void)
     return disks.n;
 }
 
+/* Return the disk with this number, or NULL. */
 struct disk *disk_get(u32 id)
 {
     return id < disks.n ? &disks.disk[id] : NULL;
 }
 
+/* Return the disk with this name, or NULL. */
 struct disk *disk_named(const char *name)
 {
     for (u32 i = 0; i < disks.n; i++)
@@ -260,6 +271,8 @@ struct disk *disk_named(const char *name)
     return NULL;
 }
 
+/* Make an empty queue for disk number id. Its name is the format name with id
+ * filled in. */
 static struct disk *init(u32 id, const char *name, u64 nsectors)
 {
     struct disk *d = &disks.disk[id];
@@ -272,6 +285,8 @@ static struct disk *init(u32 id, const char *name, u64 nsectors)
     return d;
 }
 
+/* Add a disk without a device: a file server's, whose transfers go by the
+ * network. */
 struct disk *disk_add(u64 nsectors)
 {
     assert(disks.n < MAX_DISKS);
@@ -300,6 +315,8 @@ static bool attach(u32 id)
     return true;
 }
 
+/* Find the disks of the machine, and give each its drive model and its
+ * limits. */
 void disk_init(void)
 {
     while (disks.n < MAX_DISKS && attach(disks.n))

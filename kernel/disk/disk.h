@@ -118,6 +118,7 @@ static inline u64 io_end(const struct io *io)
     return io->request.sector + io->request.nsectors;
 }
 
+/* Return the sector after the last one of the transfer, by physical numbers. */
 static inline u64 io_physical_end(const struct io *io)
 {
     return io->request.physical + io->request.nsectors;
@@ -129,6 +130,7 @@ static inline struct io *io_next(const struct io *io)
     return io->span.next ? CONTAINER(io->span.next, struct io, span) : NULL;
 }
 
+/* Link next behind io in one command, or end the command with NULL. */
 static inline void io_set_next(struct io *io, struct io *next)
 {
     io->span.next = next ? &next->span : NULL;

@@ -287,6 +287,7 @@ static void swap(const struct policy *to)
         from->stop();
 }
 
+/* Ask a scheduler that takes candidates anew: there may be one now. */
 void disk_poke(struct disk *d)
 {
     if (!d->sched->sched.takes_candidates || timer_is_set(&d->ask_timer))

@@ -10,6 +10,7 @@
 #include "kernel/measure/trace.h"
 #include "kernel/policy/registry.h"
 
+/* Return the transfer whose request r is; NULL for NULL. */
 static inline struct io *io_of(struct request *r)
 {
     return r ? CONTAINER(r, struct io, request) : NULL;

@@ -23,6 +23,7 @@ COUNTER(flash_erased, "flash.erased", "blocks", "emptied and erased");
 
 /* ---- commands ---- */
 
+/* Give the device a command. It has room for as many as the disk's depth. */
 static void to_device(struct disk *d, enum command_kind kind, struct io *io)
 {
     u64 sector = kind == COMMAND_FLUSH ? 0 : io->request.physical;
@@ -140,6 +141,8 @@ bool model_start(struct disk *d, struct io *command, u64 now_ns)
     return false;
 }
 
+/* Have the drive empty its cache. Return when that is done, in ns since the
+ * boot. */
 u64 model_flush_ns(struct disk *d)
 {
     HOLD(spin, &d->lock);
@@ -147,6 +150,7 @@ u64 model_flush_ns(struct disk *d)
     return drive_flush(&d->drive, clock_ns() + d->command_ns);
 }
 
+/* End a flush whose time has come. */
 void model_flush(struct disk *d, struct io *io)
 {
     do_now(d, COMMAND_FLUSH, io);
@@ -245,6 +249,8 @@ struct approach queue_approach(const struct queue *q, u64 start_ns,
     return approach(d, &trial, next_ns, r);
 }
 
+/* Return when the head could be at the sector, if the drive were told at
+ * start_ns. */
 struct approach queue_arrival(const struct queue *q, u64 start_ns, u64 sector,
                               u32 nsectors)
 {
@@ -255,6 +261,8 @@ struct approach queue_arrival(const struct queue *q, u64 start_ns, u64 sector,
                     drive_approach(drive, at_ns, sector, nsectors, true));
 }
 
+/* Move the head of an idle drive to the first or the last track. Return when it
+ * is there, or 0 if the drive does not move it. */
 u64 queue_seek_edge(struct queue *q, bool last)
 {
     struct disk *d = CONTAINER(q, struct disk, queue);
@@ -268,6 +276,8 @@ u64 queue_seek_edge(struct queue *q, bool last)
 
 /* ---- a cache that adapts (disk.h) ---- */
 
+/* Divide the drive's cache into n segments, one a stream. It grows at once, and
+ * shrinks after SEGMENTS_KEPT_NS of need for fewer: a change empties it. */
 void disk_streams(struct disk *d, u32 n)
 {
     if (!d->adapts)
@@ -307,6 +317,8 @@ static const struct drive_model *drive_wanted(const struct disk *d)
     return model;
 }
 
+/* Return the size in sectors that the argument gives in KiB, or the drive's
+ * own. */
 static u32 sectors_wanted(const char *name, u32 sectors, u64 min_kb)
 {
     return arg_text(name) ? 2 * arg_number(name, 0, min_kb, 65536) : sectors;
@@ -339,6 +351,7 @@ static void fit_cache(struct disk *d)
         boot_fail("drive_ahead=%s: %s: %s", how, m->name, wrong);
 }
 
+/* Give a drive of flash its tables in memory; boot_fail if they do not fit. */
 static void fit_flash(struct disk *d)
 {
     u64 bytes = flash_bytes(d->drive.model, d->nsectors);

@@ -1,6 +1,8 @@
 /* Placement (place.h). A disk's lock guards the answers for its requests. */
 #include "kernel/disk/internal.h"
 
+/* Return why a disk cannot have this policy, or NULL. A translation needs one
+ * that chooses places. */
 static const char *refuses(const struct policy *to)
 {
     for (u32 i = 0; i < disk_count() && !to->place.place; i++)
@@ -17,12 +19,15 @@ void place_init(void (*swap)(const struct policy *to))
 
 /* ---- wrong answers ---- */
 
+/* Give the disk the place policy that it has without a fault. */
 void place_adopt_default(struct disk *d)
 {
     d->place =
         d->translation ? d->translation->fallback : policy_in_use[POLICY_PLACE];
 }
 
+/* Blame the disk's place policy for a wrong answer. True if the default took
+ * over. */
 bool place_fault(struct disk *d, u64 sector, const char *what)
 {
     if (!policy_take_over(d->place, d->id, sector, what))
@@ -33,6 +38,8 @@ bool place_fault(struct disk *d, u64 sector, const char *what)
 
 /* ---- places ---- */
 
+/* Return the physical sector of r's first one. NO_SECTOR: no place is free, so
+ * r waits. A wrong answer of the policy has the default asked. */
 u64 place_ask(struct disk *d, const struct request *r, u64 now_ns)
 {
     const struct translation *t = d->translation;
@@ -65,6 +72,7 @@ bool place_may_be(struct disk *d, const struct request *r, u64 physical,
     return place_of(d, r, now_ns) == physical;
 }
 
+/* r goes to r->physical: notify the translation and the policy. */
 void place_confirm(struct disk *d, struct request *r, u64 now_ns)
 {
     if (r->physical == NO_SECTOR)

@@ -8,6 +8,7 @@
 
 #include "kernel/measure/cost.h"
 
+/* Return the request that has this node of the tree; NULL for NULL. */
 static struct request *by_sector(struct tree_node *n)
 {
     return n ? TREE_ITEM(n, struct request, by_sector) : NULL;
@@ -73,6 +74,7 @@ struct request *queue_find_from(const struct queue *q, enum direction dir,
     return best;
 }
 
+/* Return the request with the highest sector below this one, or NULL. */
 struct request *queue_find_before(const struct queue *q, enum direction dir,
                                   u64 sector)
 {
@@ -85,6 +87,7 @@ struct request *queue_find_before(const struct queue *q, enum direction dir,
     return best;
 }
 
+/* Return the request that has waited longest, or NULL. */
 struct request *queue_find_oldest(const struct queue *q, enum direction dir)
 {
     struct request *best = NULL;
@@ -106,6 +109,8 @@ struct request *queue_at_or_after(const struct queue *q, enum direction dir,
     return queue_find_from(q, dir, sector);
 }
 
+/* Answer a scheduler, which pays one look: the last request before the
+ * sector. */
 struct request *queue_before(const struct queue *q, enum direction dir,
                              u64 sector)
 {
@@ -113,6 +118,8 @@ struct request *queue_before(const struct queue *q, enum direction dir,
     return queue_find_before(q, dir, sector);
 }
 
+/* Answer a scheduler, which pays one look: the first request at or after the
+ * sector, or the first of all if there is none. */
 struct request *queue_circular(const struct queue *q, enum direction dir,
                                u64 sector)
 {
@@ -120,6 +127,7 @@ struct request *queue_circular(const struct queue *q, enum direction dir,
     return queue_find_from(q, dir, sector) ?: queue_find_from(q, dir, 0);
 }
 
+/* Answer a scheduler, which pays one look: the oldest request. */
 struct request *queue_oldest(const struct queue *q, enum direction dir)
 {
     charge(COST_look, 1);

@@ -18,6 +18,7 @@ struct request *queue_find_from(const struct queue *, enum direction, u64);
 struct request *queue_find_before(const struct queue *, enum direction, u64);
 struct request *queue_find_oldest(const struct queue *, enum direction);
 
+/* True if no request waits. Candidates do not count. */
 static inline bool queue_empty(const struct queue *q)
 {
     return q->length[SET_READS] + q->length[SET_WRITES] == 0;

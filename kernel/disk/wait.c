@@ -17,6 +17,7 @@ struct waiter {
     int error;       /* disk.lock */
 };
 
+/* One transfer of the waiter's has ended; wake its process after the last. */
 static void waiter_done(struct io *io, int error)
 {
     struct waiter *w = io->arg;
@@ -30,6 +31,7 @@ static void waiter_done(struct io *io, int error)
     wakeup(d); /* a ring slot is free for a flush that waits */
 }
 
+/* Sleep until all transfers of w have ended. Return 0 or the last error. */
 static int wait_for(struct waiter *w)
 {
     struct disk *d = w->disk;
@@ -39,6 +41,8 @@ static int wait_for(struct waiter *w)
     return w->error;
 }
 
+/* Submit n transfers that go past the cache, and wait for all. Return 0 or an
+ * error. */
 int disk_transfer(struct disk *d, struct io *ios, u32 n)
 {
     struct waiter w = {.disk = d, .outstanding = n};
@@ -54,6 +58,7 @@ int disk_transfer(struct disk *d, struct io *ios, u32 n)
     return wait_for(&w);
 }
 
+/* Give the device a flush, after waiting for room in its ring. */
 static void flush_device(struct disk *d, struct io *io)
 {
     spin_lock(&d->lock);
@@ -80,6 +85,7 @@ static void drive_flushed(void *arg)
         f->io.done(&f->io, 0);
 }
 
+/* Return when all completed writes are durable: 0, or an error of the flush. */
 int disk_flush(struct disk *d)
 {
     bool modelled = d->drive.model->modelled;
@@ -101,6 +107,8 @@ int disk_flush(struct disk *d)
     return error;
 }
 
+/* Make the writes before this call durable before any later one begins. Without
+ * a volatile cache they are that already. */
 int disk_order(struct disk *d)
 {
     return d->volatile_cache ? disk_flush(d) : 0;
