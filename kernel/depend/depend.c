@@ -45,12 +45,15 @@ static struct {
 
 /* ---- the notes. For all of these the caller holds bcache.lock. ---- */
 
+/* Put a note back among the spare ones. */
 static void give(struct note *n)
 {
     list_push_back(&depend.spare, &n->link);
     depend.nspare++;
 }
 
+/* Add a note for the block at the end of the list. A spare note must be there
+ * (get_ready). */
 static struct note *add(struct list *to, struct disk *d, u64 blkno)
 {
     assert(depend.nspare);
@@ -81,6 +84,8 @@ static void drop(struct note *w, const struct list *last, struct buf *b)
     give(w);
 }
 
+/* Return the note of this block of metadata, or NULL if it waits for
+ * nothing. */
 static struct note *find(const struct disk *d, u64 blkno)
 {
     ITEM_EACH (struct note, w, &depend.waiting, link)
@@ -143,6 +148,8 @@ static int write_firsts(const struct note *w, const struct list *last)
     return disk_order(w->disk);
 }
 
+/* Write a block of metadata now, after the new blocks that it waits for, and
+ * let b go. After -EIO the block goes on waiting. */
 int depend_write(struct buf *b)
 {
     struct list *last;
@@ -198,6 +205,8 @@ static bool end_wait(struct buf *b)
     return pinned;
 }
 
+/* Start the writes of all metadata of the disk whose new blocks are durable
+ * now. */
 static int release(struct disk *d)
 {
     HOLD(sleep, &depend.releasing);
@@ -210,6 +219,8 @@ static int release(struct disk *d)
     return 0;
 }
 
+/* The thread: while some metadata waits, look each LOOK_NS what can be
+ * written. */
 static void depend_thread(void *)
 {
     for (;;) {
@@ -225,6 +236,7 @@ static void depend_thread(void *)
 
 /* ---- the interface ---- */
 
+/* Prepare the lists, once; a later call does nothing. */
 static void begin(void)
 {
     HOLD(spin, &bcache.lock);
@@ -254,6 +266,9 @@ static bool get_ready(void)
     return depend.has_thread;
 }
 
+/* Make the new block zeros, and the metadata at `meta` wait until they are
+ * written. Without memory for notes, or if the oldest must go first, wait for
+ * the disk. */
 int depend_zeros(struct disk *d, u64 blkno, u64 owner, u64 meta)
 {
     bool ready = get_ready();
@@ -273,6 +288,7 @@ int depend_zeros(struct disk *d, u64 blkno, u64 owner, u64 meta)
     return 0;
 }
 
+/* Make the metadata a delayed write, or pin it if it waits for a new block. */
 void depend_delay(struct buf *b, u64 owner)
 {
     struct list *last;
@@ -282,6 +298,8 @@ void depend_delay(struct buf *b, u64 owner)
         bdwrite(b, owner);
 }
 
+/* Write all that waits on the disk, and then all of the owner that is dirty
+ * (owner 0: all of the disk). Return 0 or the first error. */
 int depend_settle(struct disk *d, u64 owner)
 {
     if (!__atomic_load_n(&depend.begun, __ATOMIC_ACQUIRE))
@@ -290,6 +308,8 @@ int depend_settle(struct disk *d, u64 owner)
     return (owner ? bflush_owner(d, owner) : bflush(d)) ?: error;
 }
 
+/* Write all that is dirty on the disk, and all that waits. Return 0 or an
+ * error. */
 int depend_flush(struct disk *d)
 {
     int error = bflush(d);

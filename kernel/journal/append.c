@@ -31,6 +31,7 @@ struct appending {
 #define MOST_REVOKES \
     ((bio_block_bytes() - sizeof(struct journal_revokes)) / sizeof(u32))
 
+/* True if the block could be taken for one of the journal's own. */
 bool journal_escapes(const void *data)
 {
     return *(const u32 *)data == be32(JOURNAL_MAGIC);
@@ -67,6 +68,8 @@ static void *make(struct appending *a)
     return memset(block, 0, bio_block_bytes());
 }
 
+/* Add a block of the journal's own, with its head filled in. Return its
+ * memory. */
 static void *make_head(struct appending *a, enum journal_block type)
 {
     struct journal_head *h = make(a);
@@ -76,6 +79,7 @@ static void *make_head(struct appending *a, enum journal_block type)
     return h;
 }
 
+/* Add one block that revokes the n blocks. */
 static void add_revokes(struct appending *a, const u32 *revokes, u32 n)
 {
     struct journal_revokes *r = make_head(a, JOURNAL_REVOKE);
@@ -84,6 +88,7 @@ static void add_revokes(struct appending *a, const u32 *revokes, u32 n)
         ((u32 *)(r + 1))[i] = be32(revokes[i]);
 }
 
+/* Add the copy of one block, escaped if it begins with the journal's magic. */
 static void add_copy(struct appending *a, const struct logged *l)
 {
     void *data = (void *)l->data;
@@ -131,6 +136,8 @@ u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes)
     return own * bio_block_bytes() + room * sizeof(struct io);
 }
 
+/* Write one transaction to the log, and return when it is durable; -ENOSPC,
+ * with nothing written, if the log lacks the room. */
 int journal_append(struct ring *ring, void *memory, const struct logged *blocks,
                    u32 n, const u32 *revokes, u32 nrevokes)
 {

@@ -131,6 +131,7 @@ int journal_open(struct journal *, struct journal_user);
 /* Commit, write all home, and empty the log, which is not in use then. */
 int journal_close(struct journal *);
 
+/* True while changes of metadata go to the log. */
 static inline bool journal_is_open(const struct journal *j)
 {
     return __atomic_load_n(&j->open, __ATOMIC_RELAXED);

@@ -48,6 +48,7 @@ struct pass {
 
 /* ---- the log's blocks ---- */
 
+/* Read the first bytes of block `at` of the log. Return 0 or -EIO. */
 int journal_read(const struct log *log, u32 at, void *to, u32 bytes)
 {
     struct buf *b = bread(log->disk, log->where[at]);
@@ -67,6 +68,8 @@ static u32 after(struct replay *r, u32 at)
 
 /* ---- walking ---- */
 
+/* Call the pass's function for each tag of the descriptor in r->head. *at moves
+ * past the copies that the tags name. Without a pass only that. */
 static int each_tag(struct replay *r, const struct pass *pass, u32 sequence,
                     u32 *at)
 {
@@ -83,6 +86,7 @@ static int each_tag(struct replay *r, const struct pass *pass, u32 sequence,
     return 0;
 }
 
+/* Call the pass's function for each block that r->head revokes. */
 static int each_revoke(struct replay *r, const struct pass *pass, u32 sequence)
 {
     u32 bytes = be32(((struct journal_revokes *)r->head)->bytes);
@@ -150,12 +154,15 @@ static struct revoke *slot_of(const struct replay *r, u32 blkno)
     return &r->revokes[i];
 }
 
+/* Note that the block is revoked up to this transaction. */
 static int gather_revoke(struct replay *r, u32 blkno, u32 sequence)
 {
     *slot_of(r, blkno) = (struct revoke){blkno + 1UL, sequence};
     return 0;
 }
 
+/* True if this transaction or a later one revokes the block. The difference is
+ * signed, as sequence numbers wrap. */
 static bool is_revoked(const struct replay *r, u32 home, u32 sequence)
 {
     const struct revoke *v = slot_of(r, home);
@@ -164,6 +171,7 @@ static bool is_revoked(const struct replay *r, u32 home, u32 sequence)
 
 /* ---- the passes ---- */
 
+/* Refuse the log if it would write past the file system. */
 static int check_tag(struct replay *r, u32 home, u32, u32, u32)
 {
     if (home < r->log->fs_blocks)
@@ -172,6 +180,7 @@ static int check_tag(struct replay *r, u32 home, u32, u32, u32)
     return -EIO;
 }
 
+/* Copy block `at` of the log to its home, unless it is revoked. */
 static int replay_tag(struct replay *r, u32 home, u32 flags, u32 at,
                       u32 sequence)
 {
@@ -189,6 +198,8 @@ static int replay_tag(struct replay *r, u32 home, u32 flags, u32 at,
     return 0;
 }
 
+/* Gather the revokes in a hash, at most half full, then copy the blocks
+ * home. */
 static int replay(struct replay *r)
 {
     static const struct pass gathering = {check_tag, gather_revoke};
@@ -206,6 +217,8 @@ static int replay(struct replay *r)
 
 /* ---- the superblock ---- */
 
+/* Write the log's superblock, and wait until it is durable. start 0: the log is
+ * empty. */
 int journal_write_super(const struct log *log, struct journal_super *s,
                         u32 start, u32 sequence)
 {
@@ -217,6 +230,8 @@ int journal_write_super(const struct log *log, struct journal_super *s,
     return bwrite_stable(b) ?: disk_order(log->disk);
 }
 
+/* Return 0 if the log can be replayed (writes: also written), otherwise an
+ * error, with *why set. */
 int journal_check_super(const struct log *log, const struct journal_super *s,
                         bool writes, const char **why)
 {
@@ -241,6 +256,7 @@ int journal_check_super(const struct log *log, const struct journal_super *s,
     return 0;
 }
 
+/* Take over what the superblock says, and check it. */
 static int check_super(struct replay *r)
 {
     const struct journal_super *s = &r->super;
@@ -260,6 +276,8 @@ static int empty(struct replay *r)
     return journal_write_super(r->log, &r->super, 0, r->end + 1);
 }
 
+/* Replay the log, or drop its transactions; either way it is empty
+ * afterwards. */
 static int recover(struct replay *r, bool drop)
 {
     TRY(journal_read(r->log, 0, &r->super, sizeof(r->super)));
@@ -273,6 +291,8 @@ static int recover(struct replay *r, bool drop)
     return empty(r);
 }
 
+/* Replay a log, or drop what is in it. *found says what was there. Return 0 or
+ * an error. */
 int journal_recover(const struct log *log, bool drop, struct recovered *found)
 {
     u32 bytes = bio_block_bytes();

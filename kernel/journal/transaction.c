@@ -79,6 +79,7 @@ bool journal_has_room(const struct journal *j)
            pinned + more * OPERATION_BLOCKS <= j->most;
 }
 
+/* True if the current process is in the midst of an operation. */
 bool journal_inside(void)
 {
     return myproc()->operations;
@@ -100,6 +101,7 @@ static void wait_for_room(struct journal *j)
     }
 }
 
+/* Begin an operation; wait until the transaction has room. Calls nest. */
 void journal_enter(struct journal *j)
 {
     if (!journal_inside()) {
@@ -110,6 +112,7 @@ void journal_enter(struct journal *j)
     myproc()->operations++;
 }
 
+/* End an operation, and wake a commit that may wait for its end. */
 void journal_leave(struct journal *j)
 {
     assert(journal_inside());
@@ -120,6 +123,7 @@ void journal_leave(struct journal *j)
     wakeup(j);
 }
 
+/* Note when the running transaction got its first change. */
 static void note_change(struct journal *j)
 {
     assert(journal_inside() && j->open);
@@ -139,6 +143,8 @@ void journal_add(struct journal *j, struct buf *b, u64 owner)
 
 /* ---- freed blocks ---- */
 
+/* Note that n blocks are freed: the commit gives them back. -ENOMEM: they stay
+ * in use. */
 int journal_free(struct journal *j, u32 first, u32 n)
 {
     note_change(j);
@@ -160,6 +166,7 @@ int journal_free(struct journal *j, u32 first, u32 n)
          page_ = page_->next)                                \
         for (const struct run *r = page_->runs; r < page_->runs + page_->n; r++)
 
+/* Release the pages of the list of freed blocks. */
 static void forget_freed(struct journal *j)
 {
     while (j->freed) {
@@ -170,6 +177,7 @@ static void forget_freed(struct journal *j)
     j->nfreed = 0;
 }
 
+/* Free the blocks of the list in their bitmaps. */
 static int give_back(struct journal *j)
 {
     RUN_EACH(j, r)
@@ -179,16 +187,19 @@ static int give_back(struct journal *j)
 
 /* ---- which blocks have a copy in the log ---- */
 
+/* Return the size of the bitmap of blocks that have a copy in the log. */
 static u64 logged_bytes(const struct journal *j)
 {
     return j->log.fs_blocks / 8 + 1;
 }
 
+/* True if the log has a copy of the block. */
 static bool is_logged(const struct journal *j, u32 blkno)
 {
     return j->logged[blkno / 8] >> blkno % 8 & 1;
 }
 
+/* Note whether the log has a copy of the block. */
 static void set_logged(struct journal *j, u32 blkno, bool is)
 {
     j->logged[blkno / 8] &= ~(1 << blkno % 8);
@@ -211,12 +222,15 @@ static u32 gather_revokes(const struct journal *j, u32 *out)
 
 /* ---- the log's superblock ---- */
 
+/* Write the superblock: the log starts at this block, or is empty (start 0). */
 static int write_super(struct journal *j, u32 start)
 {
     j->super.feature_incompat |= be32(JOURNAL_INCOMPAT_REVOKE);
     return journal_write_super(&j->log, &j->super, start, j->ring.sequence);
 }
 
+/* Read the log's superblock. Return 0 if it can be written, or an error, with
+ * *why set. */
 int journal_look(struct journal *j, const struct log *log, const char **why)
 {
     j->log = *log;
@@ -227,6 +241,8 @@ int journal_look(struct journal *j, const struct log *log, const char **why)
 
 /* ---- committing ---- */
 
+/* Close the gate and wait until no operation is under way; or open it. Only one
+ * process has it closed. */
 static void set_gate(struct journal *j, bool closed)
 {
     HOLD(spin, &j->lock);
@@ -238,6 +254,7 @@ static void set_gate(struct journal *j, bool closed)
     wakeup(j);
 }
 
+/* Return how many blocks of the log hold transactions. */
 static u32 ring_blocks(const struct journal *j)
 {
     return j->ring.blocks - j->ring.first;
@@ -264,6 +281,7 @@ struct batch {
     u32 *revokes, nrevokes;
 };
 
+/* Count a block whose copy must be escaped. */
 static void count_escaped(void *arg, u64, const void *data)
 {
     *(u32 *)arg += journal_escapes(data);
@@ -285,6 +303,7 @@ static int reserve(struct journal *j, struct batch *b)
     return b->memory ? 0 : -ENOMEM;
 }
 
+/* Add a pinned block to those that the transaction logs. */
 static void gather(void *arg, u64 blkno, const void *data)
 {
     struct batch *b = arg;
@@ -390,6 +409,8 @@ static int commit_alone(struct journal *j, bool asked, bool close)
     return error;
 }
 
+/* Return when all changes before the call are durable, or an error. Shares a
+ * commit that carries them, or makes one. asked: a process waits. */
 int journal_commit(struct journal *j, bool asked)
 {
     assert(!journal_inside());
@@ -415,6 +436,7 @@ int journal_commit(struct journal *j, bool asked)
 
 /* ---- opening and closing ---- */
 
+/* Make an empty log on the disk, after all that is dirty has been written. */
 static int begin(struct journal *j)
 {
     TRY(depend_flush(j->log.disk) ?: disk_order(j->log.disk));
@@ -427,6 +449,8 @@ static int begin(struct journal *j)
     return 0;
 }
 
+/* Begin to log. Afterwards metadata reaches the disk in transactions. Return 0
+ * or an error, with nothing open. */
 int journal_open(struct journal *j, struct journal_user user)
 {
     j->user = user;
@@ -441,6 +465,8 @@ int journal_open(struct journal *j, struct journal_user user)
     return error;
 }
 
+/* Commit and empty the log, and stop logging. On an error the journal stays
+ * open. */
 int journal_close(struct journal *j)
 {
     spin_lock(&j->lock);

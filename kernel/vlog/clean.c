@@ -30,11 +30,14 @@ static bool ask_place(struct disk *d, u64 now_ns, bool idle, struct clean *what)
     return false;
 }
 
+/* True if what the slot's owner number names is a block, not a sector of the
+ * map. */
 static bool is_block(const struct logical *l, u32 owner)
 {
     return owner <= logical_numbers(l);
 }
 
+/* Note the move of what lies `at` slots from the start of the run read. */
 static void add_move(struct vlog *v, u32 owner, u32 at)
 {
     struct cleaning *c = &v->clean;
@@ -48,6 +51,8 @@ static void add_move(struct vlog *v, u32 owner, u32 at)
         .owner = owner};
 }
 
+/* If the policy wants slots emptied, list what they hold, blocks first, and
+ * return the command that reads them all; otherwise NULL. */
 struct io *clean_begin(struct disk *d, u64 now_ns)
 {
     struct cleaning *c = &vlog_of(d)->clean;
@@ -82,6 +87,7 @@ struct io *clean_begin(struct disk *d, u64 now_ns)
     return &c->read;
 }
 
+/* The run has been read. After an error nothing is cleaned any more. */
 void clean_was_read(struct disk *d, int error)
 {
     struct cleaning *c = &vlog_of(d)->clean;
@@ -138,6 +144,8 @@ static struct io *gather_moves(struct disk *d, u64 now_ns)
     return first;
 }
 
+/* Return the next command of moved blocks. NULL: if *piece is set, that sector
+ * of the map is to be written; else nothing is to be done now. */
 struct io *clean_next(struct disk *d, u64 now_ns, u32 *piece)
 {
     struct cleaning *c = &vlog_of(d)->clean;
@@ -169,6 +177,7 @@ struct io *clean_next(struct disk *d, u64 now_ns, u32 *piece)
     return NULL;
 }
 
+/* Mark the move of a block that somebody else writes: it will be dropped. */
 void clean_overtaken(struct cleaning *c, const struct request *r)
 {
     for (u32 i = 0; i < c->nmoves && !r->moved; i++)

@@ -82,6 +82,7 @@ static inline u64 vlog_next_ns(const struct disk *d, u64 now_ns)
 
 /* ---- clean.c ---- */
 
+/* True while moves are left to be written. */
 static inline bool clean_busy(const struct cleaning *c)
 {
     return c->nmoves != 0;

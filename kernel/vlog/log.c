@@ -44,6 +44,7 @@
 
 /* ---- sectors ---- */
 
+/* Return the checksum of all words of the sector after its first two. */
 static u64 sum_of(const struct log_sector *s)
 {
     const u64 *word = (const u64 *)s;
@@ -60,6 +61,8 @@ static bool sound(const struct log_sector *s, u64 id, u32 slot)
            s->sum == sum_of(s);
 }
 
+/* Fill in what each sector of this log has: magic, id and, last, the
+ * checksum. */
 static void complete(const struct logical *l, struct log_sector *s)
 {
     s->magic = MAGIC;
@@ -67,12 +70,14 @@ static void complete(const struct logical *l, struct log_sector *s)
     s->sum = sum_of(s);
 }
 
+/* Return a pointer to the newest sector of this piece. */
 static struct log_pointer pointer_to(const struct logical *l, u32 piece)
 {
     return (struct log_pointer){l->pieces[piece].seq, l->pieces[piece].slot,
                                 piece};
 }
 
+/* Take over the sizes in the label. Return NULL, or why it is not valid. */
 const char *logical_open(struct logical *l, const struct log_sector *label)
 {
     if (!sound(label, label->id, 0) || label->piece != LOG_LABEL)
@@ -84,6 +89,8 @@ const char *logical_open(struct logical *l, const struct log_sector *label)
     return NULL;
 }
 
+/* Fill in the tail, which points to the root. It is written when the disk is
+ * closed. */
 void logical_tail(const struct logical *l, struct log_sector *s)
 {
     *s = (struct log_sector){.piece = LOG_TAIL, .seq = l->seq};
@@ -100,6 +107,8 @@ static bool below_root(const struct logical *l, u32 piece)
     return l->root != NO_PIECE && l->root != piece;
 }
 
+/* Return the piece to be written first: this one, or a descendant while it has
+ * more children than a sector has pointers. */
 u32 logical_due(const struct logical *l, u32 piece)
 {
     while (l->pieces[piece].nchildren + below_root(l, piece) > LOG_POINTERS) {
@@ -126,6 +135,8 @@ static void point_to_children(const struct logical *l, struct log_sector *s,
     }
 }
 
+/* Give the sector its slot, number and pointers; false if the slot is not free.
+ * Afterwards it is ready to be written. */
 bool logical_seal(struct logical *l, u32 slot)
 {
     struct log_sector *s = &l->sector;
@@ -158,6 +169,8 @@ static void move_below(struct logical *l, u32 piece, u32 parent)
     p->parent->nchildren++;
 }
 
+/* The sector is on the disk: it counts and is the root, and the slot of the
+ * piece's last one is free. */
 void logical_commit(struct logical *l)
 {
     const struct log_sector *s = &l->sector;
@@ -185,6 +198,7 @@ struct recovery {
     struct tree due;
 };
 
+/* Read the sector at the start of this slot. True if that succeeds. */
 static bool read_slot(const struct recovery *r, u32 slot)
 {
     return r->read(r->arg, slot * SLOT_SECTORS, &r->log->sector) == 0;
@@ -281,6 +295,8 @@ static bool use_all(struct logical *l)
     return true;
 }
 
+/* Find all sectors that count, and make the map from them. Return NULL, or what
+ * is wrong. *scanned: there was no tail, so all slots were read. */
 const char *logical_recover(struct logical *l, sector_read *read, void *arg,
                             bool *scanned)
 {

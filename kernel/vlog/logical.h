@@ -139,11 +139,13 @@ const char *logical_recover(struct logical *, sector_read *, void *arg,
  * written and nothing more will be. */
 void logical_tail(const struct logical *, struct log_sector *);
 
+/* Return the piece of the map that has this block. */
 static inline u32 logical_piece(u32 block)
 {
     return block / LOG_ENTRIES;
 }
 
+/* True if the slot exists and is free. There are 64 slots to a word. */
 static inline bool logical_free(const struct logical *l, u32 slot)
 {
     return slot < l->nslots && !(l->used[slot / 64] >> slot % 64 & 1);

@@ -40,6 +40,8 @@ u64 logical_bytes(const struct logical *l)
            l->nslots * sizeof *l->owner;
 }
 
+/* Lay the tables out in this memory, of logical_bytes: no block is written, and
+ * all slots are free but that of the label. */
 void logical_start(struct logical *l, void *memory)
 {
     l->pieces = memory;
@@ -55,6 +57,7 @@ void logical_start(struct logical *l, void *memory)
     slot_use(l, 0);
 }
 
+/* Mark a slot as used; false if it was not free. */
 bool slot_use(struct logical *l, u32 slot)
 {
     if (!logical_free(l, slot))
@@ -64,6 +67,7 @@ bool slot_use(struct logical *l, u32 slot)
     return true;
 }
 
+/* Free a slot that holds nothing that counts. */
 void logical_give_back(struct logical *l, u32 slot)
 {
     l->used[slot / 64] &= ~(1UL << slot % 64);
@@ -71,6 +75,8 @@ void logical_give_back(struct logical *l, u32 slot)
     l->nfree++;
 }
 
+/* Return the first free slot from `from` and before `end`, or 0. A word of 64
+ * used slots is passed over at once. */
 u32 logical_free_from(const struct logical *l, u32 from, u32 end)
 {
     for (end = MIN(end, l->nslots); from < end; from++) {
@@ -82,6 +88,8 @@ u32 logical_free_from(const struct logical *l, u32 from, u32 end)
     return 0;
 }
 
+/* Take a slot for data; false if it is not free, or if too few would be
+ * left. */
 bool logical_take(struct logical *l, u32 slot)
 {
     return logical_room(l) && slot_use(l, slot);
@@ -89,6 +97,8 @@ bool logical_take(struct logical *l, u32 slot)
 
 /* ---- changing the map ---- */
 
+/* Begin a new sector of this piece, as the map has it now. A summary leaves out
+ * blocks that have moved since. */
 void logical_begin(struct logical *l, u32 piece)
 {
     l->sector = (struct log_sector){.piece = piece};
@@ -100,11 +110,13 @@ void logical_begin(struct logical *l, u32 piece)
             entry[i] = 0; /* the block is elsewhere now */
 }
 
+/* Begin a sector that tells of a run of slots from this one. */
 void logical_summarize(struct logical *l, u32 summary, u32 first_slot)
 {
     l->sector = (struct log_sector){.piece = summary, .entry = {first_slot}};
 }
 
+/* Enter in the sector that the slot holds this block. */
 void logical_enter(struct logical *l, u32 block, u32 slot)
 {
     struct log_sector *s = &l->sector;
@@ -167,6 +179,8 @@ void map_become(struct logical *l, const struct log_sector *s)
 
 /* ---- summaries ---- */
 
+/* Return a summary that may be used anew. If all are in use, return a piece
+ * that must be written first. */
 u32 logical_summary(struct logical *l)
 {
     for (u32 i = 0; i < l->nmap && l->nmap + l->nsummarized == l->npieces; i++)

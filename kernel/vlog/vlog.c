@@ -8,6 +8,7 @@ COUNTER(unwritten, "disk.unwritten_reads", "requests",
         "of blocks that were never written");
 COUNTER(map_writes, "disk.map_writes", "sectors", "of virtual logs written");
 
+/* Return the logical block in which the request begins. */
 static u32 block_of(const struct request *r)
 {
     return r->sector / SLOT_SECTORS;
@@ -29,6 +30,8 @@ static u64 any_free(const struct queue *q, const struct request *r, u64 now_ns)
 static const struct policy place_anywhere = {.kind = POLICY_PLACE,
                                              .place = {.place = any_free}};
 
+/* Return the physical sector of what a read wants; NO_SECTOR if its block was
+ * never written. */
 static u64 find(const struct disk *d, const struct request *r)
 {
     u32 slot = vlog_of(d)->map.map[block_of(r)];
@@ -42,6 +45,7 @@ static bool is_full(const struct disk *d, const struct request *r)
     return v->closed || (r != &v->sector.request && !logical_room(&v->map));
 }
 
+/* True if a write may go to sector `at`: the start of a free slot. */
 static bool may_take(const struct disk *d, const struct request *r, u64 at)
 {
     const struct logical *l = &vlog_of(d)->map;
@@ -49,6 +53,7 @@ static bool may_take(const struct disk *d, const struct request *r, u64 at)
            at / SLOT_SECTORS < l->nslots && logical_free(l, at / SLOT_SECTORS);
 }
 
+/* Take the slot that the request's write goes to. */
 static void take(struct disk *d, const struct request *r)
 {
     bool taken = logical_take(&vlog_of(d)->map, r->physical / SLOT_SECTORS);
@@ -56,6 +61,8 @@ static void take(struct disk *d, const struct request *r)
     clean_overtaken(&vlog_of(d)->clean, r);
 }
 
+/* Return how many slots in this range of sectors hold a block or a sector of
+ * the map. */
 u64 queue_used(const struct queue *q, u64 from, u64 end)
 {
     const struct vlog *v = vlog_of(CONTAINER(q, struct disk, queue));
@@ -66,6 +73,7 @@ u64 queue_used(const struct queue *q, u64 from, u64 end)
     return n;
 }
 
+/* Return the first free slot in this range, as a sector, or NO_SECTOR. */
 u64 queue_free_from(const struct queue *q, u64 from, u64 end)
 {
     const struct vlog *v = vlog_of(CONTAINER(q, struct disk, queue));
@@ -258,6 +266,7 @@ static u32 depth(const struct disk *d)
     return clean_busy(&vlog_of(d)->clean) ? 1 : d->depth;
 }
 
+/* The disk is idle: ask the policy again at the time that it named. */
 static void idle(struct disk *d, void (*ask_again)(void *disk))
 {
     struct cleaning *c = &vlog_of(d)->clean;
@@ -281,6 +290,7 @@ static const struct translation translation = {
 
 /* ---- the log is opened and closed ---- */
 
+/* Read or write one physical sector, and wait for it. Return 0 or an error. */
 static int transfer(struct disk *d, u64 sector, void *data, bool write)
 {
     struct io io = {.request = {.sector = sector,
@@ -291,6 +301,7 @@ static int transfer(struct disk *d, u64 sector, void *data, bool write)
     return disk_transfer(d, &io, 1);
 }
 
+/* Read one sector for logical_recover; arg is the disk. */
 static int read_sector(void *arg, u64 sector, void *to)
 {
     return transfer(arg, sector, to, false);
@@ -338,6 +349,8 @@ static void open(struct disk *d, bool in_drive)
     d->translation = &translation;
 }
 
+/* At boot: open the virtual log of each disk, if the place policy chooses
+ * slots. */
 void vlog_init(void)
 {
     bool in_drive = arg_number("log_in_drive", 0, 0, 1);
