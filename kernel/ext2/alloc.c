@@ -21,6 +21,7 @@
 
 #define NO_BIT (~0U)
 
+/* Return the descriptor of this group, in memory. */
 struct ext2_group *group_of(const struct fs *fs, u32 group)
 {
     return &fs->group_pages[group / GROUPS_PER_PAGE][group % GROUPS_PER_PAGE];
@@ -37,6 +38,8 @@ u32 group_blocks(const struct fs *fs, u32 group)
     return MIN(fs->blocks_per_group, fs->blocks - group_start(fs, group));
 }
 
+/* True if the two runs of blocks share none. 64 bits, so that no sum
+ * overflows. */
 static bool disjoint(u32 first, u32 n, u32 other, u32 other_n)
 {
     return (u64)first + n <= other || (u64)other + other_n <= first;
@@ -144,6 +147,8 @@ static int take_block(struct fs *fs, u32 g, u32 goal, u32 *blkno)
     return group_write(fs, g);
 }
 
+/* Return the start of the next group after the block's that has at least its
+ * average share of free blocks. */
 u32 goal_elsewhere(struct fs *fs, u32 blkno)
 {
     u32 g = (blkno - fs->first_data_block) / fs->blocks_per_group;
@@ -156,6 +161,8 @@ u32 goal_elsewhere(struct fs *fs, u32 blkno)
     return group_start(fs, g);
 }
 
+/* Allocate a block as near to the goal as there is one; a goal that is no
+ * file's block stands for the group of the inode. Return 0, -ENOSPC or -EIO. */
 int block_alloc(struct inode *ip, u32 goal, u32 *blkno)
 {
     struct fs *fs = ip->fs;
@@ -183,6 +190,8 @@ static bool clear_bits(u8 *map, u32 first, u32 n)
     return true;
 }
 
+/* Free n blocks of a file: at once, or under a journal when its transaction is
+ * on the disk. They count as free space either way. */
 int blocks_free(struct fs *fs, u32 first, u32 n)
 {
     TRY(fs_writable(fs));
@@ -201,6 +210,7 @@ int blocks_free(struct fs *fs, u32 first, u32 n)
     return error;
 }
 
+/* Clear the bits of n blocks of one group, and count them as free there. */
 int blocks_give_back(void *arg, u32 first, u32 n)
 {
     struct fs *fs = arg;
@@ -262,6 +272,7 @@ static int take_ino(struct fs *fs, u32 g, bool directory, u32 *ino)
     return group_write(fs, g);
 }
 
+/* Allocate an inode for a new entry of dir. Return 0, -ENOSPC or -EIO. */
 int ino_alloc(struct inode *dir, u32 mode, u32 *ino)
 {
     struct fs *fs = dir->fs;
@@ -275,6 +286,7 @@ int ino_alloc(struct inode *dir, u32 mode, u32 *ino)
     return error;
 }
 
+/* Clear the inode's bit, and count it as free. */
 int ino_free(struct fs *fs, u32 ino, bool directory)
 {
     TRY(fs_writable(fs));
@@ -299,6 +311,7 @@ int ino_free(struct fs *fs, u32 ino, bool directory)
 
 /* ---- after a power cut ---- */
 
+/* Set one bit of the bitmap in this block, if it is not set already. */
 static int claim_bit(struct fs *fs, u32 bitmap, u32 bit)
 {
     struct buf *b = bread(fs->disk, bitmap);
@@ -312,6 +325,7 @@ static int claim_bit(struct fs *fs, u32 bitmap, u32 bit)
     return 0;
 }
 
+/* Mark the block as in use, whatever its bitmap says. */
 int block_claim(struct fs *fs, u32 blkno)
 {
     u32 g = (blkno - fs->first_data_block) / fs->blocks_per_group;
@@ -319,6 +333,7 @@ int block_claim(struct fs *fs, u32 blkno)
                      blkno - group_start(fs, g));
 }
 
+/* Mark the inode as in use, whatever its bitmap says. */
 int ino_claim(struct fs *fs, u32 ino)
 {
     u32 g = (ino - 1) / fs->inodes_per_group;
@@ -338,6 +353,7 @@ static int count_clear(struct fs *fs, u32 bitmap, u32 n, u32 *clear)
     return 0;
 }
 
+/* Count what is free in all groups from their bitmaps. */
 int groups_recount(struct fs *fs)
 {
     fs->free_blocks = fs->free_inodes = 0;

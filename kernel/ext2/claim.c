@@ -46,6 +46,8 @@ static int claim_tree(struct fs *fs, u32 *left, u32 blkno, u32 level)
     return 0;
 }
 
+/* Claim an inode that has names, and all blocks it points to. The last LEVELS
+ * pointers are roots of trees one, two and three levels deep. */
 static int claim_inode(struct fs *fs, u32 *left, u32 ino,
                        const struct ext2_inode *raw)
 {
@@ -84,6 +86,7 @@ static int claim_groups(struct fs *fs)
     return groups_recount(fs);
 }
 
+/* Claim what all inodes own, unless the disk was clean or is only read. */
 int claim_all(struct fs *fs)
 {
     if (fs->found_state & EXT2_VALID_FS || fs_writable(fs))

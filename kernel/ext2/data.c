@@ -193,11 +193,13 @@ int ext2_read(struct inode *ip, struct uio *u, struct streams *s)
     return cause_of(ip, error);
 }
 
+/* Count the file's reader before its first read. */
 void ext2_begin_reads(struct inode *ip, const struct streams *s)
 {
     readers_go_on(ip->fs->disk, s->stream);
 }
 
+/* The file is closed: it is no reader of the disk any more. */
 void ext2_end_reads(struct inode *ip, const struct streams *s)
 {
     readers_end(ip->fs->disk, s);
@@ -213,6 +215,8 @@ static u64 end_of(const struct inode *ip, u64 offset, u64 n)
     return n ? offset + MIN(n, ip->size - offset) : ip->size;
 }
 
+/* Prefetch what a program says it will read, up to the limit for prefetched
+ * blocks. Only a policy that takes hints does so. */
 void ext2_will_need(struct inode *ip, u64 offset, u64 n)
 {
     u64 block = offset >> ip->fs->block_shift;
@@ -221,6 +225,8 @@ void ext2_will_need(struct inode *ip, u64 offset, u64 n)
         prefetch(ip, NULL, block, MIN(end, block + bio_ahead_most()));
 }
 
+/* Let blocks that lie wholly in these bytes be evicted first. The last block of
+ * the file counts as whole. */
 void ext2_dont_need(struct inode *ip, u64 offset, u64 n)
 {
     u64 block = blocks_of(ip->fs, offset);
@@ -251,6 +257,7 @@ static void write_failed(struct inode *ip, struct buf *b, u64 start, bool fresh)
         brelse(b);
 }
 
+/* Write n bytes within one block of the file. Return 0 or an error. */
 static int write_part(struct inode *ip, struct uio *u, u64 n)
 {
     struct fs *fs = ip->fs;
@@ -273,6 +280,7 @@ static int write_part(struct inode *ip, struct uio *u, u64 n)
     return bwrite_data(b, owner_of(ip), at + n == fs->block_bytes);
 }
 
+/* Note that the contents have changed now. */
 static void changed(struct inode *ip)
 {
     ip->mtime_s = ip->ctime_s = now_s();
@@ -280,6 +288,8 @@ static void changed(struct inode *ip)
     ip->dirty = true;
 }
 
+/* Write what u describes. Return 0 or an error; u->offset says how far it
+ * came. */
 int ext2_write(struct inode *ip, struct uio *u)
 {
     struct fs *fs = ip->fs;
@@ -321,6 +331,8 @@ static int zero_tail(struct inode *ip, u64 size)
     return bwrite_data(b, owner_of(ip), false);
 }
 
+/* Change the file's size. Blocks past the new end are freed, and a longer file
+ * gets a hole. Return 0 or an error. */
 int ext2_truncate(struct inode *ip, u64 size)
 {
     struct fs *fs = ip->fs;
@@ -351,6 +363,8 @@ static int fsync_logged(struct inode *ip)
     return error ?: order_commit(ip->fs, true);
 }
 
+/* Return when the file's data and inode, and its name if it is new, are
+ * durable: 0, or -EIO. */
 int ext2_fsync(struct inode *ip)
 {
     ip->confirmed_size = ip->size;
@@ -374,6 +388,8 @@ static bool is_mapped_there(const struct inode *ip)
            ip->synced_size == ip->size && !ip->named && !ip->fs->elsewhere;
 }
 
+/* Like fsync, but if the inode on the disk leads to all data already, only the
+ * data are written. */
 int ext2_fdatasync(struct inode *ip)
 {
     struct fs *fs = ip->fs;
@@ -388,11 +404,13 @@ int ext2_fdatasync(struct inode *ip)
     return 0;
 }
 
+/* Return the number of the last loss of which a new description is not told. */
 u64 ext2_lost_before(const struct inode *ip)
 {
     return lost_opened(ip->fs->disk, owner_of(ip));
 }
 
+/* Return -EIO if data of the file was lost since *told, which is moved on. */
 int ext2_lost_since(const struct inode *ip, u64 *told, bool fsync)
 {
     return lost_tell(ip->fs->disk, owner_of(ip), told, fsync);
@@ -400,6 +418,8 @@ int ext2_lost_since(const struct inode *ip, u64 *told, bool fsync)
 
 /* ---- symbolic links ---- */
 
+/* Copy a symbolic link's text out. A short one lies in the inode, a longer one
+ * in a block. */
 int read_link(struct inode *ip, struct uio *u)
 {
     u64 n = MIN(ip->size, u->left);

@@ -24,17 +24,21 @@ static const u8 type_of_mode[16] = {
     [S_IFREG >> 12] = DT_REG,  [S_IFLNK >> 12] = DT_LNK,
     [S_IFSOCK >> 12] = DT_SOCK};
 
+/* Return the number of blocks of the directory. */
 static u32 dir_blocks(const struct inode *dir)
 {
     return dir->size >> dir->fs->block_shift;
 }
 
+/* Report that a block of the directory is damaged. Return -EIO. */
 static int dir_damaged(const struct inode *dir, u32 block)
 {
     return fs_damaged(dir->fs, "directory %u: block %u is damaged", dir->ino,
                       block);
 }
 
+/* Read a block of the directory. A hole counts as damage. On an error *b is
+ * NULL. */
 static int dir_bread(struct inode *dir, u32 block, struct buf **b)
 {
     u32 blkno;
@@ -75,6 +79,7 @@ static bool block_ok(const struct fs *fs, void *data, u32 find)
     return found;
 }
 
+/* Return the bytes that the entry needs; the rest of its length is spare. */
 static u32 used(const struct ext2_entry *e)
 {
     return e->ino ? EXT2_ENTRY_BYTES(e->name_len) : 0;
@@ -99,6 +104,7 @@ static bool heads_in_sector(u32 at, u32 other)
     return in_sector(MIN(at, other), MAX(at, other) + EXT2_ENTRY_BYTES(0));
 }
 
+/* True if the entry is in use and has this name. */
 static bool named(const struct ext2_entry *e, const char *name, u32 len)
 {
     return e->ino && e->name_len == len && e->name[0] == name[0] &&
@@ -131,6 +137,8 @@ static int search_block(struct inode *dir, u32 block, const char *name, u32 len,
     return e ? 0 : dir_damaged(dir, block);
 }
 
+/* Look for the name. s says where its entry is, and where there is room for one
+ * (room_block past the end: nowhere). */
 int dir_search(struct inode *dir, const char *name, struct search *s)
 {
     u32 n = dir_blocks(dir);
@@ -148,6 +156,7 @@ int dir_search(struct inode *dir, const char *name, struct search *s)
 
 /* ---- changes ---- */
 
+/* Return the type that an entry for this mode has; 0 if the disk has none. */
 static u8 entry_type(const struct fs *fs, u32 mode)
 {
     return fs->file_types ? type_of_mode[mode >> 12] : 0;
@@ -221,6 +230,7 @@ static int change_bread(struct inode *dir, u32 block, u32 at, struct buf **b,
     return dir_damaged(dir, block);
 }
 
+/* Write the changed block of the directory, and its new times. */
 static int change_write(struct inode *dir, struct buf *b)
 {
     TRY(write_now(dir->fs, b, owner_of(dir)));
@@ -246,6 +256,8 @@ static int dir_extend(struct inode *dir)
     return inode_write(dir, true);
 }
 
+/* Enter the name for ip where the search found room, or in a new block. A name
+ * that crosses a sector is written twice: laid, then shown. */
 int dir_enter(struct inode *dir, const struct search *s, const char *name,
               struct inode *ip)
 {
@@ -271,6 +283,7 @@ int dir_enter(struct inode *dir, const struct search *s, const char *name,
     return change_write(dir, b);
 }
 
+/* Remove the entry that the search found. */
 int dir_remove(struct inode *dir, const struct search *s)
 {
     struct buf *b;
@@ -280,6 +293,7 @@ int dir_remove(struct inode *dir, const struct search *s)
     return change_write(dir, b);
 }
 
+/* Have the entry that the search found lead to another inode. */
 static int point(struct inode *dir, const struct search *s, u32 ino, u8 type)
 {
     struct buf *b;
@@ -299,11 +313,14 @@ int dir_point(struct inode *dir, const struct search *s, const struct inode *ip)
     return point(dir, s, ip->ino, entry_type(dir->fs, ip->mode));
 }
 
+/* True if one write can exchange the two entries' inodes without a torn
+ * state. */
 bool dir_can_swap(const struct search *s, const struct search *t)
 {
     return s->block == t->block && heads_in_sector(s->at, t->at);
 }
 
+/* Exchange the inodes to which the two entries lead, in one write. */
 int dir_swap(struct inode *dir, const struct search *s, const struct search *t)
 {
     struct buf *b;
@@ -345,6 +362,9 @@ static void exchange(void *data, struct ext2_entry *room, struct ext2_entry *e,
         before->length += e->length;
 }
 
+/* Give the entry another name within its block, with no more than two
+ * writes: the old name is there until the new one is. -ENOSPC: the block has
+ * no room. */
 int dir_rename(struct inode *dir, const struct search *s, const char *name,
                struct inode *ip)
 {
@@ -376,6 +396,7 @@ int dir_rename(struct inode *dir, const struct search *s, const char *name,
     return change_write(dir, b);
 }
 
+/* Look whether an entry in use begins at this byte of this block. s says so. */
 int dir_entry(struct inode *dir, u32 block, u32 at, struct search *s)
 {
     struct buf *b;
@@ -390,6 +411,8 @@ int dir_entry(struct inode *dir, u32 block, u32 at, struct search *s)
     return 0;
 }
 
+/* Have ".." of a moved directory lead to its new parent, and count the parents'
+ * links. */
 int dir_set_parent(struct inode *dir, struct inode *from, struct inode *to)
 {
     struct search s;
@@ -405,6 +428,7 @@ int dir_set_parent(struct inode *dir, struct inode *from, struct inode *to)
     return inode_write(to, false);
 }
 
+/* Make the first block of a new directory: "." and "..", on the disk. */
 int dir_init(struct inode *dir, u32 parent_ino)
 {
     struct buf *b;
@@ -421,6 +445,7 @@ int dir_init(struct inode *dir, u32 parent_ino)
 
 /* ---- looking through all entries ---- */
 
+/* True for "." and "..". */
 static bool entry_is_dots(const struct ext2_entry *e)
 {
     return e->name[0] == '.' &&
@@ -447,6 +472,8 @@ static int each_in_block(struct inode *dir, u32 block, u32 from,
     return e ? result : dir_damaged(dir, block);
 }
 
+/* Call fn for each entry in use, until it returns something but 0. Return
+ * that. */
 static int each_entry(struct inode *dir,
                       int (*fn)(const struct ext2_entry *, void *, u32 end),
                       void *arg)
@@ -457,11 +484,14 @@ static int each_entry(struct inode *dir,
     return result;
 }
 
+/* For each_entry: stop at an entry that is neither "." nor "..". */
 static int empty_step(const struct ext2_entry *e, void *, u32)
 {
     return entry_is_dots(e) ? 0 : -ENOTEMPTY;
 }
 
+/* Return 0 if the directory has no entries but "." and "..", else -ENOTEMPTY or
+ * -EIO. */
 int dir_empty(struct inode *dir)
 {
     return each_entry(dir, empty_step, NULL);
@@ -472,6 +502,7 @@ struct naming {
     char *name;
 };
 
+/* For each_entry: stop at the entry of the wanted inode, and copy its name. */
 static int name_step(const struct ext2_entry *e, void *arg, u32)
 {
     struct naming *n = arg;
@@ -482,6 +513,8 @@ static int name_step(const struct ext2_entry *e, void *arg, u32)
     return 1;
 }
 
+/* Return the name under which the directory has this inode, in name. 0, or
+ * -ENOENT. */
 int dir_name_of(struct inode *dir, u32 ino, char name[NAME_BYTES + 1])
 {
     struct naming n = {ino, name};
@@ -508,6 +541,8 @@ static bool name_ok(const struct ext2_entry *e)
     return true;
 }
 
+/* For each_in_block: copy an entry out as a struct dirent. Return 1 if no room
+ * is left after at least one, -EINVAL if there is none for the first. */
 static int list_step(const struct ext2_entry *e, void *arg, u32 end)
 {
     struct listing *l = arg;
@@ -533,6 +568,8 @@ static int list_step(const struct ext2_entry *e, void *arg, u32 end)
     return error;
 }
 
+/* Copy out entries from byte u->offset of the directory, as many as fit, and
+ * move u->offset behind them. after, if given, gets the offset behind each. */
 int ext2_getdents(struct inode *dir, struct uio *u, u64 *after)
 {
     struct fs *fs = dir->fs;

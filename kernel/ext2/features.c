@@ -82,6 +82,8 @@ static bool has_journal(const struct ext2_super *sb)
            sb->journal_inum == EXT2_JOURNAL_INO && !sb->journal_dev;
 }
 
+/* Take over the features of the superblock. Unknown ones refuse the mount, or
+ * make it for reading only; both are printed by name. */
 int check_features(struct fs *fs, const struct ext2_super *sb)
 {
     fs->revision_0 = sb->rev_level == 0;

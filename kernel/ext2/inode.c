@@ -58,11 +58,13 @@ void inodes_init(void)
 
 /* ---- the table ---- */
 
+/* Return the bucket of the hash for this inode. */
 static struct list *bucket_of(const struct fs *fs, u32 ino)
 {
     return &buckets[(ino * MAX_DISKS + (fs - mounts)) % BUCKETS];
 }
 
+/* Return the inode in memory, or NULL. Caller holds icache_lock. */
 static struct inode *find(const struct fs *fs, u32 ino)
 {
     struct list *bucket = bucket_of(fs, ino);
@@ -72,6 +74,7 @@ static struct inode *find(const struct fs *fs, u32 ino)
     return NULL;
 }
 
+/* Take the inode off the idle list, if it is there. */
 static void leave_idle(struct inode *ip)
 {
     if (list_on(&ip->idle)) {
@@ -102,6 +105,7 @@ static void forget(struct inode *ip)
     list_push_back(&unused, &ip->idle);
 }
 
+/* Add a page of slots to the free ones, if there is memory. */
 static void more_slots(void)
 {
     struct inode_page *page = page_alloc_zero();
@@ -126,6 +130,8 @@ static struct inode *take_slot(void)
     return ITEM_OR_NULL(list_pop_front(&unused), struct inode, idle);
 }
 
+/* Give an inode number a slot, with nothing loaded yet; NULL if there is no
+ * slot. */
 static struct inode *enter(struct fs *fs, u32 ino)
 {
     struct inode *ip = take_slot();
@@ -140,6 +146,8 @@ static struct inode *enter(struct fs *fs, u32 ino)
     return ip;
 }
 
+/* Get a reference to the inode. It is loaded when it is locked. Return 0 or
+ * -ENOMEM. */
 int iget(struct fs *fs, u32 ino, struct inode **out)
 {
     HOLD(spin, &icache_lock);
@@ -150,6 +158,7 @@ int iget(struct fs *fs, u32 ino, struct inode **out)
     return ip ? 0 : -ENOMEM;
 }
 
+/* Get another reference to the inode. Return it. */
 struct inode *idup(struct inode *ip)
 {
     HOLD(spin, &icache_lock);
@@ -182,6 +191,8 @@ static void take_care(struct inode *ip)
         inode_write(ip, false);
 }
 
+/* Give a reference back. The last one writes a dirty inode to its buffer, or
+ * frees one without names. */
 void iput(struct inode *ip)
 {
     HOLD(spin, &icache_lock);
@@ -202,11 +213,13 @@ void iput(struct inode *ip)
     }
 }
 
+/* True if the inode has what inodes_settle looks for: no names, or changes. */
 static bool to_settle(const struct inode *ip, bool nameless)
 {
     return ip->valid && (nameless ? ip->nlink == 0 : ip->dirty);
 }
 
+/* Write a locked inode to its buffer, or free one without names. */
 static int settle(struct inode *ip, bool nameless)
 {
     HOLD(operation, ip->fs);
@@ -216,6 +229,8 @@ static int settle(struct inode *ip, bool nameless)
     return 0;
 }
 
+/* For all inodes in use: write dirty ones to their buffers, or free those
+ * without names (shutdown). Return the first error. */
 int inodes_settle(struct fs *fs, bool nameless)
 {
     int first = 0;
@@ -246,6 +261,7 @@ bool inodes_busy(struct fs *fs)
     return false;
 }
 
+/* Empty all slots of this file system, which is not in use any more. */
 void inodes_forget(struct fs *fs)
 {
     HOLD(spin, &icache_lock);
@@ -280,6 +296,7 @@ static struct buf *raw_read(const struct inode *ip, struct ext2_inode **raw)
     return b;
 }
 
+/* Fill in the inode in memory from that of the disk. */
 static void unpack(struct inode *ip, const struct ext2_inode *raw)
 {
     ip->mode = raw->mode;
@@ -326,6 +343,8 @@ static bool is_sound(const struct inode *ip)
     }
 }
 
+/* Read the inode from the disk. It stays invalid if that fails or makes no
+ * sense. */
 static void load(struct inode *ip)
 {
     struct ext2_inode *raw;
@@ -340,6 +359,8 @@ static void load(struct inode *ip)
         fs_damaged(ip->fs, "inode %u is damaged", ip->ino);
 }
 
+/* Lock the inode, and load it if it is not in memory. ip->valid says if it
+ * could be. */
 inline void ilock(struct inode *ip)
 {
     sleep_lock(&ip->lock);
@@ -354,23 +375,27 @@ void iunlock(struct inode *ip)
     sleep_unlock(&ip->lock);
 }
 
+/* Unlock the inode and return the result. */
 int iunlock_with(struct inode *ip, int result)
 {
     iunlock(ip);
     return result;
 }
 
+/* Return 0 if the locked inode could be loaded, or why not. */
 int ivalid(struct inode *ip)
 {
     return ip->valid ? 0 : cause_of(ip, -EIO);
 }
 
+/* Lock the inode. On an error it is not locked. */
 int ilock_valid(struct inode *ip)
 {
     ilock(ip);
     return ip->valid ? 0 : iunlock_with(ip, ivalid(ip));
 }
 
+/* Fill in the inode of the disk from that in memory. */
 static void pack(const struct inode *ip, struct ext2_inode *raw)
 {
     raw->mode = ip->mode;
@@ -414,6 +439,8 @@ static int put(struct inode *ip, struct buf **b)
     return 0;
 }
 
+/* Copy the inode to its buffer; wait: also see to it that the disk has it
+ * before what is written later. */
 int inode_write(struct inode *ip, bool wait)
 {
     struct buf *b;
@@ -429,6 +456,7 @@ int inode_write(struct inode *ip, bool wait)
     return 0;
 }
 
+/* Make the inode durable. Return 0 or an error. */
 int inode_sync(struct inode *ip)
 {
     struct fs *fs = ip->fs;
@@ -439,6 +467,8 @@ int inode_sync(struct inode *ip)
                                          : put(ip, &b) ?: write_stable(fs, b);
 }
 
+/* Write the inode as a husk: e2fsck -p clears it, and its name. In memory it
+ * stays. */
 int inode_write_husk(struct inode *ip)
 {
     assert(sleep_held(&ip->lock) && ip->valid);
@@ -452,6 +482,8 @@ int inode_write_husk(struct inode *ip)
     return write_now(ip->fs, b, 0);
 }
 
+/* Get the inode if it is still the one that `named` means, by its generation;
+ * otherwise *out is NULL. *husk: on the disk it is a husk. */
 int iget_was(struct fs *fs, struct ext2_named named, struct inode **out,
              bool *husk)
 {
@@ -473,6 +505,8 @@ int iget_was(struct fs *fs, struct ext2_named named, struct inode **out,
     return b ? 0 : -EIO;
 }
 
+/* Get an inode of the same file system by number and generation; -ESTALE if it
+ * is another one by now. */
 int ext2_find(struct inode *other, u32 ino, u32 generation, struct inode **out)
 {
     bool husk;
@@ -498,6 +532,8 @@ static int raw_clear(struct inode *ip)
     return 0;
 }
 
+/* Make the locked new inode valid and empty, with the links that its type
+ * begins with. */
 static void init(struct inode *ip, u32 mode)
 {
     struct ext2_inode empty = {
@@ -527,6 +563,8 @@ static int lock_new(struct inode *ip)
     return error;
 }
 
+/* Allocate an inode for a new entry of dir. Return 0 with *out locked, or an
+ * error. */
 int inode_make(struct inode *dir, u32 mode, struct inode **out)
 {
     u32 ino;
@@ -565,6 +603,8 @@ static int xattr_free(struct fs *fs, u32 blkno)
     return blocks_free(fs, blkno, 1);
 }
 
+/* Free an inode without names: its blocks, its attributes, then itself. If a
+ * step fails, the rest is left to e2fsck. */
 void inode_free(struct inode *ip)
 {
     struct fs *fs = ip->fs;

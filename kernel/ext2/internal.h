@@ -114,6 +114,7 @@ static inline u64 owner_of(const struct inode *ip)
     return (u64)(ip->fs - mounts) << 32 | ip->ino;
 }
 
+/* Return how many blocks hold this many bytes. */
 static inline u64 blocks_of(const struct fs *fs, u64 bytes)
 {
     return (bytes + fs->block_bytes - 1) >> fs->block_shift;
@@ -348,6 +349,7 @@ int redo_finish(struct fs *);
 /* Write the name that a replaced file has for a while. */
 void redo_spare_name(char name[REDO_SPARE_BYTES], u32 ino);
 
+/* True for "." and "..". */
 static inline bool is_dots(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;

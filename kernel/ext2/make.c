@@ -11,6 +11,7 @@
 
 /* ---- new inodes ---- */
 
+/* Store the link's text in its inode or, if it is too long, in a block. */
 static int init_link(struct inode *ip, const char *target)
 {
     struct buf *b;
@@ -101,6 +102,7 @@ static int make(struct walk *w, const struct making *m, struct inode **out)
     return error;
 }
 
+/* Make what m says under this path; a relative one begins at `at`. */
 static int make_path(struct inode *at, const char *path, const struct making *m)
 {
     WALK_OWNED struct walk w;
@@ -122,6 +124,8 @@ static int create_step(struct walk *w, const struct making *m, bool exclusive,
     return walk_arrived(w, *out, true);
 }
 
+/* Create a regular file, or find it if it is there and not `exclusive`. A link
+ * in the last place is followed: then the walk begins again. */
 int ext2_create_at(struct inode *at, const char *path, u64 mode, bool exclusive,
                    struct inode **out)
 {
@@ -137,6 +141,7 @@ int ext2_create_at(struct inode *at, const char *path, u64 mode, bool exclusive,
     return error;
 }
 
+/* Make a character device. Return 0 or an error. */
 int ext2_mknod(const char *path, u64 mode, u64 rdev)
 {
     if (!S_ISCHR(mode) || (mode & ~(S_IFMT | 07777UL)) || rdev > UINT16_MAX)
@@ -144,6 +149,7 @@ int ext2_mknod(const char *path, u64 mode, u64 rdev)
     return make_path(NULL, path, &(struct making){.mode = mode, .rdev = rdev});
 }
 
+/* Make a directory. Return 0 or an error. */
 int ext2_mkdir_at(struct inode *at, const char *path, u64 mode)
 {
     if (mode & ~07777UL)
@@ -151,6 +157,7 @@ int ext2_mkdir_at(struct inode *at, const char *path, u64 mode)
     return make_path(at, path, &(struct making){.mode = S_IFDIR | mode});
 }
 
+/* Make a symbolic link with this text. Return 0 or an error. */
 int ext2_symlink_at(const char *target, struct inode *at, const char *path)
 {
     size_t n = strlen(target);
@@ -164,6 +171,8 @@ int ext2_symlink_at(const char *target, struct inode *at, const char *path)
 
 /* ---- second names ---- */
 
+/* Set the count of names of the inode, and write it; wait: before later
+ * writes. */
 int set_links(struct inode *ip, u32 nlink, bool wait)
 {
     if (nlink > EXT2_LINK_MAX)
@@ -173,6 +182,8 @@ int set_links(struct inode *ip, u32 nlink, bool wait)
     return inode_write(ip, wait);
 }
 
+/* Enter a second name for ip where the walk has ended. Its count of names is on
+ * the disk first. */
 static int link_at(struct walk *w, struct inode *ip)
 {
     struct search s;
@@ -202,12 +213,15 @@ static int link_at(struct walk *w, struct inode *ip)
     return error;
 }
 
+/* Give ip a second name. Return 0 or an error. */
 int ext2_link_at(struct inode *ip, struct inode *at, const char *path)
 {
     WALK_OWNED struct walk w;
     return walk_to_parent(&w, at, path) ?: link_at(&w, ip);
 }
 
+/* Give the file under the first path a second one. A link itself is not
+ * followed. */
 int ext2_link(const char *from, const char *to)
 {
     OWNED(inode) struct inode *ip = NULL;

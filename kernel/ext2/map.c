@@ -47,6 +47,7 @@ static u32 find_way(const struct fs *fs, u64 block, u32 way[4])
     return 0;
 }
 
+/* Report a pointer to a block that no file can have. Return -EIO. */
 static int bad_pointer(const struct inode *ip, u32 blkno)
 {
     return fs_damaged(ip->fs, "inode %u points to block %u", ip->ino, blkno);
@@ -203,6 +204,7 @@ int map_alloc(struct inode *ip, u64 block, u32 *blkno, bool *fresh)
     return 0;
 }
 
+/* Allocate the first block of the file. *b is its buffer, zeroed and busy. */
 int first_block(struct inode *ip, struct buf **b)
 {
     u32 blkno;
@@ -221,6 +223,7 @@ struct freed {
     u32 first, n;
 };
 
+/* Free the run of blocks gathered so far, and take it off the inode's count. */
 static int free_run(struct freed *f)
 {
     if (f->n == 0)
@@ -306,6 +309,7 @@ static u32 depth_of(u32 i)
     return i < EXT2_DIRECT ? 0 : i - EXT2_DIRECT + 1;
 }
 
+/* Return how many blocks of a file pointer i of the inode leads to. */
 static u64 span_of(const struct fs *fs, u32 i)
 {
     return 1UL << pointer_shift(fs) * depth_of(i);
@@ -341,6 +345,8 @@ static bool drop_pointers(struct inode *ip, u64 keep)
     return any;
 }
 
+/* Free all blocks of the file but the first `keep`: first the pointers go, on
+ * the disk if it matters there, then the blocks. */
 int map_cut(struct inode *ip, u64 keep)
 {
     int error = fs_writable(ip->fs);

@@ -46,6 +46,7 @@ static void fault(const struct order_info *info)
     order.changes++;
 }
 
+/* True if the policy wants journals: it says how long a transaction runs. */
 static bool uses_journals(const struct policy *p)
 {
     return p->order.commit_after_ns;
@@ -71,6 +72,8 @@ static enum order_mode ask(struct fs *fs, u64 blkno, u64 owner, u64 *changes)
     return ORDER_NOW;
 }
 
+/* Return the policy in use. *changes counts swaps, so that a later one is
+ * noticed. */
 static const struct policy *in_use(u64 *changes)
 {
     HOLD(spin, &order.lock);
@@ -78,6 +81,8 @@ static const struct policy *in_use(u64 *changes)
     return policy_in_use[POLICY_ORDER];
 }
 
+/* Write the metadata so that it is on the disk before what is written later. If
+ * that fails, the file system becomes read-only. */
 int write_stable(struct fs *fs, struct buf *b)
 {
     if (depend_write(b) < 0 || disk_order(fs->disk) < 0)
@@ -85,6 +90,8 @@ int write_stable(struct fs *fs, struct buf *b)
     return 0;
 }
 
+/* Bring to the disk what the order policy has delayed: all, or only the
+ * metadata. */
 int order_settle(struct fs *fs, bool metadata)
 {
     if (!__atomic_load_n(&fs->delays, __ATOMIC_RELAXED))
@@ -100,6 +107,8 @@ int order_settle(struct fs *fs, bool metadata)
     return 0;
 }
 
+/* Write the metadata some time: in the running transaction or as a delayed
+ * write. */
 void write_late(struct fs *fs, struct buf *b, u64 owner)
 {
     if (journal_is_open(&fs->journal))
@@ -108,6 +117,8 @@ void write_late(struct fs *fs, struct buf *b, u64 owner)
         depend_delay(b, owner);
 }
 
+/* Write the metadata as the order policy says: before what is written later, or
+ * late. If the policy has changed meanwhile, also write all that is dirty. */
 int write_now(struct fs *fs, struct buf *b, u64 owner)
 {
     u64 changes, now;
@@ -126,6 +137,8 @@ int write_now(struct fs *fs, struct buf *b, u64 owner)
     return now == changes ? 0 : order_settle(fs, false);
 }
 
+/* True if metadata is not written at once, so that the order of steps is not
+ * kept. */
 bool order_delays(struct fs *fs, u64 blkno)
 {
     u64 changes;
@@ -135,6 +148,7 @@ bool order_delays(struct fs *fs, u64 blkno)
 
 /* ---- journals ---- */
 
+/* Wake the thread that commits, so that it looks again what is due. */
 static void wake_thread(void)
 {
     HOLD(spin, &order.lock);
@@ -142,6 +156,7 @@ static void wake_thread(void)
     wakeup(&order);
 }
 
+/* Open the journal that was found, after a look whether it can be used. */
 static int open_found(struct fs *fs, struct log *log, const char **why)
 {
     struct journal_user user = {blocks_give_back, wake_thread, fs,
@@ -156,6 +171,8 @@ static int open_found(struct fs *fs, struct log *log, const char **why)
     return journal_open(&fs->journal, user);
 }
 
+/* Find and open the journal. If that fails, say why: the file system goes on
+ * without. */
 static int open_journal(struct fs *fs)
 {
     struct log log;
@@ -174,6 +191,7 @@ static int open_journal(struct fs *fs)
                      why);
 }
 
+/* Empty and close the journal. Return 0 or an error. */
 static int close_journal(struct fs *fs)
 {
     if (fs_writable(fs))
@@ -193,6 +211,9 @@ static bool is_behind(struct fs *fs)
            __atomic_load_n(&order.changes, __ATOMIC_RELAXED);
 }
 
+/* Do for one file system what the policy in use wants: open or close its
+ * journal, and write what the last policy has delayed. Return the first
+ * error. */
 int order_follow(struct fs *fs)
 {
     u64 changes;
@@ -208,12 +229,14 @@ int order_follow(struct fs *fs)
     return error ?: settle_error;
 }
 
+/* Close the journal before the file system is unmounted. */
 int order_end(struct fs *fs)
 {
     HOLD(sleep, &fs->follow_lock);
     return journal_is_open(&fs->journal) ? close_journal(fs) : 0;
 }
 
+/* Refuse to mount a disk without a journal if the policy needs one. */
 int order_check(struct fs *fs)
 {
     u64 changes;
@@ -224,6 +247,8 @@ int order_check(struct fs *fs)
                      "mkfs --journal, or tune2fs -j");
 }
 
+/* Commit the running transaction, if there is a journal; asked: a process
+ * waits. */
 int order_commit(struct fs *fs, bool asked)
 {
     if (!journal_is_open(&fs->journal))
@@ -245,6 +270,8 @@ static bool needs_commit(struct fs *fs)
     return later && fs->free_blocks < later + SCARCE_BLOCKS;
 }
 
+/* Begin an operation: no commit will come in the midst of it. First follow the
+ * policy, and commit if the transaction is large. */
 void operation_begin(struct fs *fs)
 {
     if (!fs->has_journal)
@@ -256,12 +283,15 @@ void operation_begin(struct fs *fs)
     journal_enter(&fs->journal);
 }
 
+/* End an operation. */
 void operation_end(struct fs *fs)
 {
     if (fs->has_journal)
         journal_leave(&fs->journal);
 }
 
+/* Between two steps of a long write: if a commit is wanted, end the operation
+ * and begin another, with the inode written as it is. */
 int operation_pause(struct inode *ip)
 {
     struct fs *fs = ip->fs;
@@ -276,6 +306,8 @@ int operation_pause(struct inode *ip)
 
 /* ---- the thread ---- */
 
+/* Commit if the transaction has run long enough; else note when it will
+ * have. */
 static int commit_if_due(struct fs *fs)
 {
     u64 changes, begun_ns = fs->journal.begun_ns;
@@ -301,6 +333,7 @@ static void rest(u64 until_ns)
                               until_ns == NEVER_NS ? 0 : until_ns);
 }
 
+/* The thread: commit what is due, and sleep until the next is. */
 static void commit_thread(void *)
 {
     for (;;) {
@@ -320,6 +353,7 @@ static bool start_thread(void)
 
 /* ---- swaps ---- */
 
+/* Put the policy to use, while no rename is under way. */
 static void change_over(const struct policy *to)
 {
     HOLD(sleep, &tree_lock);
@@ -328,6 +362,7 @@ static void change_over(const struct policy *to)
     order.changes++;
 }
 
+/* Put another order policy to use, and have each file system follow it. */
 static void swap(const struct policy *to)
 {
     if (uses_journals(to) && !start_thread())
@@ -336,11 +371,14 @@ static void swap(const struct policy *to)
     each_mount(order_follow); /* prints what it cannot do */
 }
 
+/* For each_mount: return an error if the file system needs a journal and has
+ * none. */
 static int lacks_journal(struct fs *fs)
 {
     return fs->has_journal || fs->elsewhere || fs_writable(fs) ? 0 : -EINVAL;
 }
 
+/* Return why the policy cannot be put to use, or NULL. */
 static const char *refuses(const struct policy *to)
 {
     if (!uses_journals(to))

@@ -41,6 +41,7 @@ static u32 count_blocks(struct inode *ip)
     return sound ? blocks : 0;
 }
 
+/* Find all blocks of the journal's inode. Return 0 or an error. */
 static int find_in(struct inode *ip, struct log *log)
 {
     struct fs *fs = ip->fs;
@@ -57,6 +58,7 @@ static int find_in(struct inode *ip, struct log *log)
     return error;
 }
 
+/* Find the blocks of the journal. On an error *why says what is wrong. */
 int log_find(struct fs *fs, struct log *log, const char **why)
 {
     OWNED(inode) struct inode *ip = NULL;
@@ -65,12 +67,14 @@ int log_find(struct fs *fs, struct log *log, const char **why)
     return error;
 }
 
+/* Release what log_find has allocated. */
 void log_release(struct log *log)
 {
     mem_release((void *)log->where, (u64)log->blocks * sizeof(u32));
     log->where = NULL;
 }
 
+/* Find the journal, and replay it or drop what is in it. */
 static int replay(struct fs *fs, bool drop, struct recovered *found)
 {
     struct log log;
@@ -105,6 +109,8 @@ static int say(struct fs *fs, bool drop, int error,
     return 0;
 }
 
+/* Replay the journal at mount, if need be. Return 1 if it was (read the
+ * superblock again), 0 if there was nothing to do, or an error. */
 int journal_replay(struct fs *fs)
 {
     struct recovered found = {0};

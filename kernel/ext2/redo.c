@@ -23,6 +23,7 @@
  */
 #include "kernel/ext2/internal.h"
 
+/* The rename has ended: forget its record in memory. */
 void redo_end(struct fs *fs)
 {
     if (fs_writable(fs))
@@ -31,6 +32,7 @@ void redo_end(struct fs *fs)
     fs->intent.magic = 0;
 }
 
+/* Make the name that a replaced directory has until it is removed. */
 void redo_spare_name(char name[REDO_SPARE_BYTES], u32 ino)
 {
     ksnprintf(name, REDO_SPARE_BYTES, ".replaced.%u", ino);
@@ -48,6 +50,7 @@ struct unfinished {
     char name[NAME_BYTES + 1];
 };
 
+/* True if the entry that was found leads to this inode. */
 static bool leads_to(const struct search *s, const struct inode *ip)
 {
     return ip && s->found && s->ino == ip->ino;
@@ -97,6 +100,7 @@ static int finish_removing(struct unfinished *u)
     return directory ? 0 : set_links(u->moved, u->moved->nlink - 1, false);
 }
 
+/* Remove what the rename has replaced, if it still has its spare name. */
 static int finish_spare(struct unfinished *u)
 {
     char spare[REDO_SPARE_BYTES];
@@ -118,6 +122,8 @@ static int find_whole(struct fs *fs, struct ext2_named was, struct inode **ip)
     return 0;
 }
 
+/* Find the inodes that the record names. One that is not the same any more is
+ * NULL. */
 static int find_all(struct fs *fs, struct unfinished *u)
 {
     const struct ext2_intent *i = u->intent;
@@ -154,6 +160,8 @@ static int finish_found(struct unfinished *u)
     return finish_entering(u) ?: finish_removing(u) ?: finish_spare(u);
 }
 
+/* At mount: finish the rename that the record describes, or undo it. Return 0
+ * or an error. */
 int redo_finish(struct fs *fs)
 {
     struct ext2_intent intent = fs->intent;

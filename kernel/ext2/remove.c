@@ -10,22 +10,28 @@
  */
 #include "kernel/ext2/internal.h"
 
+/* True for all but an empty regular file. */
 static bool has_contents(const struct inode *ip)
 {
     return !S_ISREG(ip->mode) || ip->size || ip->sectors;
 }
 
+/* Before the last name of something with contents goes, make it a husk on the
+ * disk. */
 int before_removal(struct inode *ip)
 {
     bool last = S_ISDIR(ip->mode) || ip->nlink == 1;
     return last && has_contents(ip) ? inode_write_husk(ip) : 0;
 }
 
+/* A name is gone: count it. A directory has none left then. */
 int after_removal(struct inode *ip)
 {
     return set_links(ip, S_ISDIR(ip->mode) ? 0 : ip->nlink - 1, false);
 }
 
+/* Remove the entry, the locked inode's name. Return 0 or an error; then the
+ * name is there. */
 int remove_name(struct inode *dir, const struct search *s, struct inode *ip)
 {
     TRY(fs_writable(dir->fs) ?: before_removal(ip));
@@ -41,12 +47,14 @@ int remove_name(struct inode *dir, const struct search *s, struct inode *ip)
     return after_removal(ip);
 }
 
+/* True if a file system is mounted on this directory. */
 bool is_mounted_on(const struct inode *ip)
 {
     HOLD(spin, &icache_lock);
     return ip->mounted;
 }
 
+/* Return 0 if this may be removed: any file, but only an empty directory. */
 int check_removal(struct inode *ip)
 {
     int error = ivalid(ip);
@@ -99,6 +107,7 @@ static int remove_walked(struct walk *w, bool directory)
     return error;
 }
 
+/* Remove the name of a file. */
 int ext2_unlink_at(struct inode *at, const char *path)
 {
     WALK_OWNED struct walk w;
@@ -106,6 +115,7 @@ int ext2_unlink_at(struct inode *at, const char *path)
     return is_dots(w.name) ? -EISDIR : remove_walked(&w, false);
 }
 
+/* Remove an empty directory. */
 int ext2_rmdir_at(struct inode *at, const char *path)
 {
     WALK_OWNED struct walk w;

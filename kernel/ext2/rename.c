@@ -96,6 +96,7 @@ static int move_dotdot(struct renaming *r)
     return r->directory && from != to ? dir_set_parent(r->moved, from, to) : 0;
 }
 
+/* Return what the intent record says of an inode. */
 static struct ext2_named named(const struct inode *ip)
 {
     return (struct ext2_named){ip->ino, ip->generation};
@@ -202,6 +203,8 @@ static int rename_over_last(struct renaming *r)
     return error ? fs_error(from->fs, "a rename could not be finished") : 0;
 }
 
+/* Rename in the way that fits what is replaced: nothing, a directory, the last
+ * name of a file, or one of several. */
 static int rename_any(struct renaming *r)
 {
     struct inode *replaced = r->replaced;
@@ -241,6 +244,8 @@ static int contents_first(struct renaming *r)
     return ext2_fsync(r->moved);
 }
 
+/* Search both directories again, lock all, and rename. -EAGAIN: the names lead
+ * to other inodes by now, so begin again. */
 static int rename_locked(struct renaming *r)
 {
     struct inode *from = r->from->at, *to = r->to->at;
@@ -273,6 +278,7 @@ static int rename_step(struct renaming *r)
     return rename_check(r) ?: rename_locked(r);
 }
 
+/* Rename, once both walks have come to the directories. */
 static int rename_walked(struct walk *from, struct walk *to)
 {
     int error;
@@ -294,6 +300,7 @@ static int rename_walked(struct walk *from, struct walk *to)
     return error;
 }
 
+/* Rename from one path to another. Relative ones begin at `at` and `to_at`. */
 int ext2_rename_at(struct inode *at, const char *from, struct inode *to_at,
                    const char *to)
 {

@@ -29,6 +29,8 @@ static struct fs *root_fs;
 
 /* ---- the superblock ---- */
 
+/* Read the disk's superblock. Return its buffer, or NULL. *sb points into
+ * it. */
 static struct buf *super_read(const struct fs *fs, struct ext2_super **sb)
 {
     u32 bytes = bio_block_bytes();
@@ -68,6 +70,8 @@ static int super_write(struct fs *fs, bool clean, bool wait)
     return error;
 }
 
+/* Print what is wrong, and return the error. DAMAGED is printed up to 8 times a
+ * mount. FAILED is printed once, and makes the file system read-only. */
 int fs_report(struct fs *fs, enum trouble trouble, int error, const char *fmt,
               ...)
 {
@@ -90,6 +94,7 @@ int fs_report(struct fs *fs, enum trouble trouble, int error, const char *fmt,
     return error;
 }
 
+/* Return 0 if the file system can be changed, otherwise -EROFS. */
 int fs_writable(struct fs *fs)
 {
     if (lost_structure(fs->disk))
@@ -97,6 +102,8 @@ int fs_writable(struct fs *fs)
     return __atomic_load_n(&fs->read_only, __ATOMIC_RELAXED) ? -EROFS : 0;
 }
 
+/* Before a file of 2 GiB or more: note in the superblock that there are
+ * such. */
 int fs_allow_size(struct fs *fs, u64 bytes)
 {
     if (bytes <= INT32_MAX || (fs->ro_compat & EXT2_RO_COMPAT_LARGE_FILE))
@@ -106,6 +113,8 @@ int fs_allow_size(struct fs *fs, u64 bytes)
     return super_write(fs, false, true);
 }
 
+/* Write the intent record of a rename, or (NULL) that there is none, if an old
+ * record is on the disk. Under a policy that delays there is none. */
 int fs_intend(struct fs *fs, const struct ext2_intent *intent)
 {
     HOLD(sleep, &fs->intent_lock);
@@ -135,6 +144,7 @@ static u64 largest_file(const struct fs *fs)
     return (EXT2_DIRECT + n + n * n + n * n * n) << fs->block_shift;
 }
 
+/* Take over the size of blocks, or say why it cannot be used. */
 static int check_block_size(struct fs *fs, const struct ext2_super *sb)
 {
     if (sb->magic != EXT2_MAGIC)
@@ -189,6 +199,7 @@ static int check_sizes(struct fs *fs, const struct ext2_super *sb)
     return 0;
 }
 
+/* True if n is a power of the base. n is not 0. */
 static bool power_of(u32 n, u32 base)
 {
     while (n % base == 0)
@@ -213,6 +224,7 @@ static u32 head_blocks(const struct fs *fs, const struct ext2_super *sb)
     return 1 + table + (fs->revision_0 ? 0 : sb->reserved_gdt_blocks);
 }
 
+/* Release the descriptors of the groups, as far as they were allocated. */
 static void groups_free(struct fs *fs)
 {
     for (u32 i = 0; fs->group_pages && i * GROUPS_PER_PAGE < fs->groups; i++)
@@ -268,6 +280,8 @@ static int groups_read(struct fs *fs)
     return 0;
 }
 
+/* Say that the descriptor makes no sense, or which unknown feature may be the
+ * cause. */
 static int refuse_group(struct fs *fs, u32 g)
 {
     if (!fs->strange)
@@ -278,6 +292,8 @@ static int refuse_group(struct fs *fs, u32 g)
                   g, fs->strange);
 }
 
+/* Read and check the descriptors of all groups. head: the blocks of the system
+ * at the start of the first. */
 static int groups_open(struct fs *fs, u32 head)
 {
     int error = groups_read(fs);
@@ -315,6 +331,8 @@ static void super_begin(struct fs *fs)
     }
 }
 
+/* Read the superblock and the descriptors. Return 0, or an error that was
+ * printed. */
 static int super_open(struct fs *fs)
 {
     struct ext2_super *sb;
@@ -332,6 +350,7 @@ static int super_open(struct fs *fs)
     return error ?: groups_open(fs, head);
 }
 
+/* Get the root directory of a file system that is being mounted. */
 static int root_open(struct fs *fs, u32 ino)
 {
     TRY(iget(fs, ino, &fs->root));
@@ -342,6 +361,7 @@ static int root_open(struct fs *fs, u32 ino)
     return type < 0 ? type : refuse(fs, -EIO, "the root is no directory");
 }
 
+/* Set or clear needs_recovery on the disk, and wait until it is there. */
 int super_needs_recovery(struct fs *fs, bool needs)
 {
     struct ext2_super *sb;
@@ -353,6 +373,8 @@ int super_needs_recovery(struct fs *fs, bool needs)
     return bwrite_stable(b) ?: disk_order(fs->disk);
 }
 
+/* The journal is replayed: clear needs_recovery once the blocks are at home.
+ * failed: the log says that the file system has errors. */
 int super_recovered(struct fs *fs, bool failed)
 {
     struct ext2_super *sb;
@@ -365,6 +387,7 @@ int super_recovered(struct fs *fs, bool failed)
     return bwrite_stable(b) ?: bflush(fs->disk) ?: disk_order(fs->disk);
 }
 
+/* Begin the row of a file system on this disk. */
 static void row_init(struct fs *fs, struct disk *d, u32 flags)
 {
     *fs = (struct fs){.disk = d,
@@ -398,6 +421,7 @@ static int row_open_elsewhere(struct fs *fs, struct disk *d, u32 flags,
     return root_open(fs, root);
 }
 
+/* Forget what memory holds of a file system that is closed. */
 static void row_empty(struct fs *fs)
 {
     inodes_forget(fs);
@@ -444,6 +468,7 @@ static int fs_open(struct disk *d, u32 flags,
     return 0;
 }
 
+/* Mount the root file system. Return 0 or an error. */
 int ext2_mount_root(struct disk *d)
 {
     HOLD(sleep, &mount_lock);
@@ -465,6 +490,8 @@ static int cover(struct inode *on, struct fs *fs)
 
 static int fs_close(struct fs *);
 
+/* Mount a file system on a directory; elsewhere: its functions, if it is a file
+ * server's. Takes over the reference to `on` if it succeeds. */
 int ext2_mount_elsewhere(struct disk *d, struct inode *on, u64 flags,
                          const struct fs_operations *elsewhere, u32 root)
 {
@@ -503,6 +530,8 @@ static int fs_sync(struct fs *fs)
     return error ?: flush_error;
 }
 
+/* Write all that is dirty of this file system, durably. Return 0 or the first
+ * error. */
 static int sync_one(struct fs *fs)
 {
     int error = fs_sync(fs);
@@ -570,6 +599,8 @@ static int umount(struct inode *root, bool *consumed)
     return error;
 }
 
+/* Unmount the file system with this root. Gives the reference back either
+ * way. */
 int ext2_umount(struct inode *root)
 {
     bool consumed = false;
@@ -580,6 +611,7 @@ int ext2_umount(struct inode *root)
     return error;
 }
 
+/* Call fn for each mounted file system. Return the first error. */
 int each_mount(int (*fn)(struct fs *))
 {
     int first = 0;
@@ -591,6 +623,7 @@ int each_mount(int (*fn)(struct fs *))
     return first;
 }
 
+/* Write all that is dirty, durably. Return 0 or the first error. */
 int ext2_sync(void)
 {
     int error = each_mount(sync_and_tell);
@@ -598,6 +631,7 @@ int ext2_sync(void)
     return error ?: flush_error;
 }
 
+/* Free files without names, and mark the disk clean. */
 static int shut_one(struct fs *fs)
 {
     if (!fs->elsewhere)
@@ -605,6 +639,8 @@ static int shut_one(struct fs *fs)
     return fs_mark_clean(fs) ?: lost_tell_sync(fs->disk);
 }
 
+/* Before the machine goes off: leave all disks clean. Return 0 or the first
+ * error. */
 int ext2_shutdown(void)
 {
     int error = each_mount(shut_one);
@@ -615,6 +651,7 @@ int ext2_shutdown(void)
 
 /* ---- the table as seen from outside ---- */
 
+/* At boot: prepare the tables, and read the boot argument indirect=. */
 void ext2_init(void)
 {
     icache_lock = SPINLOCK("icache", RANK_ICACHE);
@@ -628,12 +665,15 @@ void ext2_init(void)
         boot_fail("argument indirect=%s: not near or far", indirect);
 }
 
+/* Return the root of all. The caller takes a reference itself. */
 struct inode *root_inode(void)
 {
     assert(root_fs);
     return root_fs->root;
 }
 
+/* Return the block size in bytes of the disk's file system, or an error. It
+ * goes past the cache, which needs that size to begin. */
 int ext2_probe(struct disk *d)
 {
     PAGE_OWNED char *page = page_alloc();
@@ -649,6 +689,8 @@ int ext2_probe(struct disk *d)
     return known ? 1024 << sb->log_block_size : -EINVAL;
 }
 
+/* Describe mounted file system number i: where, which disk, read-only or not.
+ * False: there are fewer. */
 bool ext2_mount_row(u32 i, char *path, size_t n, struct disk **d, bool *ro)
 {
     HOLD(sleep, &mount_lock);
@@ -674,6 +716,7 @@ u32 ext2_mount_count(const struct inode *ip)
     return ip->fs->mount_count;
 }
 
+/* Return the owner by which the cache knows the file's blocks. */
 u64 ext2_owner(const struct inode *ip)
 {
     return owner_of(ip);

@@ -12,21 +12,26 @@
 
 /* ---- files ---- */
 
+/* Notify a file server that a file is opened. Return 0 or its error. */
 int ext2_opened(struct inode *ip, bool write)
 {
     return ip->fs->elsewhere ? ip->fs->elsewhere->open(ip, write) : 0;
 }
 
+/* Notify a file server that a file is closed. Return 0 or its error. */
 int ext2_closed(struct inode *ip, bool write)
 {
     return ip->fs->elsewhere ? ip->fs->elsewhere->close(ip, write) : 0;
 }
 
+/* Make the file durable; if it is elsewhere, as its server does. Return 0 or an
+ * error. */
 int ext2_flush(struct inode *ip)
 {
     return ip->fs->elsewhere ? ip->fs->elsewhere->flush(ip) : ext2_fsync(ip);
 }
 
+/* Copy out the text of a symbolic link. */
 int ext2_readlink(struct inode *ip, struct uio *u)
 {
     if (!S_ISLNK(ip->mode))
@@ -37,6 +42,7 @@ int ext2_readlink(struct inode *ip, struct uio *u)
 
 /* ---- attributes ---- */
 
+/* Describe the locked inode. One that is elsewhere has its number there. */
 void ext2_stat(struct inode *ip, struct stat *st)
 {
     *st = (struct stat){
@@ -54,6 +60,7 @@ void ext2_stat(struct inode *ip, struct stat *st)
     };
 }
 
+/* Set the permission bits. */
 int ext2_chmod(struct inode *ip, u64 mode)
 {
     TRY(mode & ~07777UL ? -EINVAL : fs_writable(ip->fs));
@@ -65,6 +72,7 @@ int ext2_chmod(struct inode *ip, u64 mode)
     return inode_write(ip, false);
 }
 
+/* Set the times of access and change, in seconds; UTIME_NOW is the present. */
 int ext2_utime(struct inode *ip, u64 atime_s, u64 mtime_s)
 {
     atime_s = atime_s == UTIME_NOW ? now_s() : atime_s;
@@ -80,6 +88,7 @@ int ext2_utime(struct inode *ip, u64 atime_s, u64 mtime_s)
     return inode_write(ip, false);
 }
 
+/* Say how much of the file system is in use. */
 int ext2_statfs(struct inode *ip, struct statfs *out)
 {
     struct fs *fs = ip->fs;
@@ -116,6 +125,7 @@ int make_elsewhere(struct walk *w, const struct making *m, struct inode **out)
     return error;
 }
 
+/* Have the server remove a name. ip is what it leads to. */
 int remove_elsewhere(struct walk *w, struct inode *ip)
 {
     HOLD(inode, ip);
@@ -123,6 +133,8 @@ int remove_elsewhere(struct walk *w, struct inode *ip)
     return ip->fs->elsewhere->remove(w->at, w->name, ip);
 }
 
+/* Have the server rename. Only a directory may be named with a slash at the
+ * end. */
 int rename_elsewhere(struct walk *from, struct walk *to)
 {
     struct inode *dir = from->at;

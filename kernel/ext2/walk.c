@@ -17,6 +17,8 @@
 
 struct sleeplock tree_lock;
 
+/* Begin a walk at the root, or for a relative path at `at`, or at the working
+ * directory if that is NULL. */
 void walk_start(struct walk *w, struct inode *at, const char *path)
 {
     at = at ?: myproc()->cwd;
@@ -26,6 +28,7 @@ void walk_start(struct walk *w, struct inode *at, const char *path)
     w->links = 0;
 }
 
+/* End a walk, wherever it is. */
 void walk_end(struct walk *w)
 {
     iput(w->at);
@@ -57,6 +60,8 @@ static int next_name(struct walk *w)
 
 /* ---- one name ---- */
 
+/* Return 0 if names can be looked up in the locked inode: it is a directory,
+ * and not a removed one. */
 int check_dir(struct inode *dir)
 {
     if (!dir->valid)
@@ -66,6 +71,7 @@ int check_dir(struct inode *dir)
     return dir->nlink ? 0 : -ENOENT;
 }
 
+/* Look one name up in a directory, and get the inode. Locks the directory. */
 int lookup(struct inode *dir, const char *name, struct inode **child)
 {
     struct search s;
@@ -80,11 +86,14 @@ int lookup(struct inode *dir, const char *name, struct inode **child)
     return s.found ? iget(dir->fs, s.ino, child) : -ENOENT;
 }
 
+/* Return the inode's type (S_IFDIR ...), or an error if it cannot be loaded. */
 int type_of(struct inode *ip)
 {
     return ilock_valid(ip) ?: iunlock_with(ip, ip->mode & S_IFMT);
 }
 
+/* If a file system is mounted on ip, return that one's root instead. The
+ * reference to ip is exchanged for one to the root. */
 struct inode *cross_down(struct inode *ip)
 {
     spin_lock(&icache_lock);
@@ -172,6 +181,7 @@ static int walk_into(struct walk *w, struct inode *child)
     return MIN(type, 0);
 }
 
+/* Walk to the directory of the last name. w->name is that name. */
 int walk_parent(struct walk *w)
 {
     if (!*w->rest)
@@ -185,6 +195,8 @@ int walk_parent(struct walk *w)
     }
 }
 
+/* The walk has found ip. Return 0 if it is the end, or -EAGAIN if it was a link
+ * to be followed: w walks on. On an error ip is given back. */
 int walk_arrived(struct walk *w, struct inode *ip, bool follow)
 {
     int type = type_of(ip);
@@ -196,6 +208,7 @@ int walk_arrived(struct walk *w, struct inode *ip, bool follow)
     return type < 0 ? type : -ENOTDIR;
 }
 
+/* Find the inode of a path, and get a reference. Return 0 or an error. */
 int namei(const char *path, u32 flags, struct inode **out)
 {
     WALK_OWNED struct walk w;
@@ -211,6 +224,7 @@ int namei(const char *path, u32 flags, struct inode **out)
     return error;
 }
 
+/* Start a walk, and go to the directory of the path's last name. */
 int walk_to_parent(struct walk *w, struct inode *at, const char *path)
 {
     walk_start(w, at, path);
@@ -262,6 +276,8 @@ static int path_step(struct inode **at, char *out, size_t *start)
     return 0;
 }
 
+/* Write the absolute path of a directory to out. Return its length in bytes, or
+ * an error. Built from its end: each step puts one name before. */
 int ext2_path(struct inode *dir, char *out, size_t n)
 {
     if (n < 2)
