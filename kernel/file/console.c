@@ -42,6 +42,8 @@ static struct {
     char ring[RING_BYTES];
 } tty = {.lock = SPINLOCK("console", RANK_CONSOLE)};
 
+/* Return the place in the ring of the byte with number i, counted since the
+ * boot. */
 static char *typed(u64 i)
 {
     return &tty.ring[i % RING_BYTES];
@@ -54,17 +56,20 @@ static bool is_full(void)
 
 /* Everything below, up to take, is called with tty.lock held. */
 
+/* Let readers have all that has been typed. */
 static void make_ready(void)
 {
     tty.ready = tty.end;
     wakeup(&tty);
 }
 
+/* True for a byte that is echoed as ^ and a letter. */
 static bool is_control(char c)
 {
     return (u8)c < ' ' || c == DELETE;
 }
 
+/* Put a byte at the end of the ring. */
 static void keep(char c)
 {
     *typed(tty.end++) = c;
@@ -82,6 +87,7 @@ static void echo(char c)
         uart_put(&c, 1);
 }
 
+/* Echo what is not echoed yet of the bytes before `end`. */
 static void show_up_to(u64 end)
 {
     while (tty.shown < end)
@@ -98,6 +104,7 @@ static void rub_out(void)
     uart_put("\b \b\b \b", is_control(c) ? 6 : 3);
 }
 
+/* Take back the last word of the line, and the spaces after it. */
 static void rub_out_word(void)
 {
     while (tty.end != tty.ready && *typed(tty.end - 1) == ' ')
@@ -117,6 +124,8 @@ static void interrupt_job(void)
         proc_kill(-(i64)tty.foreground);
 }
 
+/* Do what a byte means in cooked mode: change the line, end it, or interrupt
+ * the job. */
 static void edit(char c)
 {
     switch (c) {
@@ -148,6 +157,7 @@ static void edit(char c)
         show_up_to(tty.end);
 }
 
+/* Take one byte that was typed, in either mode. */
 static void typed_byte(char c)
 {
     if (tty.raw)
@@ -167,6 +177,8 @@ static void receive(void)
     uart_listen(!is_full());
 }
 
+/* Change the mode. What was typed ahead is ready at once in raw mode; in cooked
+ * mode it is edited as if it were typed now. */
 static void set_raw(bool raw)
 {
     u64 from = tty.first, end = tty.end;
@@ -231,6 +243,7 @@ static i64 take(char *to, u64 n, bool wait, bool *more)
     return taken;
 }
 
+/* Move what is typed to the reader. It waits for the first bytes only. */
 static int console_read(u32, struct uio *uio)
 {
     char chunk[CHUNK_BYTES];
@@ -241,6 +254,7 @@ static int console_read(u32, struct uio *uio)
     return 0;
 }
 
+/* Print the writer's bytes, a chunk at a time. */
 static int console_write(u32, struct uio *uio)
 {
     char chunk[CHUNK_BYTES];
@@ -266,6 +280,7 @@ static bool take_interrupt(void)
     return found;
 }
 
+/* Set the foreground group or the mode, or ask for a ^C that was typed. */
 static int console_ioctl(u32, u32 request, u64 arg)
 {
     HOLD(spin, &tty.lock);

@@ -15,6 +15,8 @@ extern const char *const __start_device_files[];
     for (const struct device *const *d = __start_devices; d < __stop_devices; \
          d++)
 
+/* Return the name of device i of the table, and in *file the file that defines
+ * it; NULL after the last. */
 const char *device_name(u32 i, const char **file)
 {
     if (i >= __stop_devices - __start_devices)
@@ -23,11 +25,13 @@ const char *device_name(u32 i, const char **file)
     return __start_devices[i]->name;
 }
 
+/* Return how many units the device has: disk0, disk1 ... are units of one. */
 static u32 device_units(const struct device *d)
 {
     return d->units ? d->units() : 1;
 }
 
+/* Return the device with this number (id << 8 | unit), or NULL. */
 const struct device *device_find(u32 number)
 {
     DEVICE_EACH (d)
@@ -47,6 +51,7 @@ static int node_check(const char *path, u32 number)
     return S_ISCHR(ip->mode) && ip->rdev == number ? 0 : -EEXIST;
 }
 
+/* Make the node of a device, unless it is there with the right number. */
 static void node_make(const char *name, u32 number)
 {
     char path[32];
@@ -60,6 +65,7 @@ static void node_make(const char *name, u32 number)
         kprintf("dev: cannot make %s: error %d\n", path, -error);
 }
 
+/* Make a node for each unit of the device. */
 static void nodes_make(const struct device *d)
 {
     u32 units = device_units(d);
@@ -70,6 +76,7 @@ static void nodes_make(const struct device *d)
     }
 }
 
+/* At boot: make /dev with a node for each device. What fails is printed. */
 void dev_make_nodes(void)
 {
     int error = ext2_mkdir("/dev", 0755);
@@ -121,6 +128,8 @@ static int line_write(const struct device *d, struct uio *u)
     return d->control(line);
 }
 
+/* Read the text that the device prints, or by the device's own function. until:
+ * what its `end` said when the file was opened. */
 int device_read(const struct device *d, u32 unit, u64 until, struct uio *u)
 {
     if (d->print)
@@ -128,6 +137,7 @@ int device_read(const struct device *d, u32 unit, u64 until, struct uio *u)
     return d->read ? d->read(unit, u) : -ENODEV;
 }
 
+/* Write to a device: a line of control, or by its own function. */
 int device_write(const struct device *d, u32 unit, struct uio *u)
 {
     if (d->control)

@@ -24,6 +24,7 @@ static u64 disk_bytes(u32 unit)
     return disk_get(unit)->device_sectors * SECTOR_BYTES;
 }
 
+/* Release the pages of a piece, and the piece. */
 static void free_pages(struct piece *p)
 {
     for (u32 i = 0; i < p->n; i++)
@@ -53,6 +54,7 @@ static struct piece *make_piece(u64 offset, u64 bytes, bool write)
     return p;
 }
 
+/* Move the bytes between the piece's pages and the process. */
 static int move_data(struct piece *p, struct uio *uio)
 {
     int error = 0;
@@ -62,6 +64,8 @@ static int move_data(struct piece *p, struct uio *uio)
     return error;
 }
 
+/* Transfer some bytes of the disk, through pages of the kernel. Return 0 or an
+ * error. */
 static int move_piece(struct disk *d, struct uio *uio, u64 bytes)
 {
     struct piece *p = make_piece(uio->offset, bytes, uio->write);
@@ -89,6 +93,7 @@ static int disk_move(u32 unit, struct uio *uio)
     return error;
 }
 
+/* Write whole sectors past the cache. */
 static int disk_write(u32 unit, struct uio *uio)
 {
     if (disk_get(unit)->mounted || disk_get(unit)->translation)

@@ -38,6 +38,7 @@ static u64 files_open(void)
 GAUGE(open_files, "file.open", "files", "open files, each once however shared",
       files_open);
 
+/* Put all files on the free list. */
 void file_init(void)
 {
     for (u32 i = 0; i < MAX_FILES; i++) {
@@ -46,6 +47,7 @@ void file_init(void)
     }
 }
 
+/* Take a file off the free list, with one reference; NULL if all are open. */
 struct file *file_alloc(u32 flags)
 {
     HOLD(spin, &file_table.lock);
@@ -59,6 +61,7 @@ struct file *file_alloc(u32 flags)
     return f;
 }
 
+/* Get another reference to the file. Return it. */
 struct file *file_dup(struct file *f)
 {
     HOLD(spin, &file_table.lock);
@@ -72,6 +75,8 @@ static bool may_write(const struct file *f)
     return (f->flags & O_ACCMODE) != O_RDONLY;
 }
 
+/* Give a reference back; NULL has none. The last one closes what the file
+ * stands for, and returns an error that was not reported yet. */
 int file_close(struct file *f)
 {
     int error = 0;
@@ -103,6 +108,7 @@ int file_close(struct file *f)
     return error;
 }
 
+/* Have the file stand for this unit of this device, if there is one. */
 static int attach_device(struct file *f, u32 number)
 {
     f->type = FILE_DEVICE;
@@ -113,6 +119,7 @@ static int attach_device(struct file *f, u32 number)
     return f->device ? 0 : -ENXIO;
 }
 
+/* Have the file stand for a regular one, emptied if so asked. */
 static int attach_regular(struct file *f)
 {
     if (!may_write(f))
@@ -170,6 +177,7 @@ static int finish_open(struct file *f, int error, struct file **out)
     return error;
 }
 
+/* Open a path. Return 0 with *out open, or an error. */
 int file_open(const char *path, u32 flags, u64 mode, struct file **out)
 {
     struct inode *ip;
@@ -184,12 +192,14 @@ int file_open(const char *path, u32 flags, u64 mode, struct file **out)
     return finish_open(f, error, out);
 }
 
+/* Open a device by its number, without a path. */
 int file_open_device(u32 number, u32 flags, struct file **out)
 {
     struct file *f = file_alloc(flags);
     return f ? finish_open(f, attach_device(f, number), out) : -ENFILE;
 }
 
+/* Make a socket of this kind on this port, as an open file. */
 int file_open_socket(u64 kind, u64 port, struct file **out)
 {
     struct file *f = file_alloc(O_RDWR);
@@ -222,6 +232,7 @@ static int inode_write(struct file *f, struct uio *u, bool own)
     return sync_error ?: error;
 }
 
+/* Transfer entries of the directory, for inode_io. */
 static int inode_getdents(struct file *f, struct uio *u, bool)
 {
     return ext2_getdents(f->inode, u, NULL);
@@ -271,6 +282,8 @@ i64 file_io(struct file *f, struct uio *u, bool own)
     return u->write ? pipe_write(f->pipe, u) : pipe_read(f->pipe, u);
 }
 
+/* Read entries of the directory from the file's offset. Return the number of
+ * bytes. */
 i64 file_getdents(struct file *f, struct uio *u)
 {
     if (f->type != FILE_INODE)
@@ -283,6 +296,8 @@ static u64 device_size(const struct device *d, u32 unit)
     return d->size ? d->size(unit) : 0;
 }
 
+/* Move the file's offset. Return the new one, or an error if it would be
+ * negative. */
 i64 file_seek(struct file *f, i64 offset, int whence)
 {
     struct stat st = {0};
@@ -317,6 +332,7 @@ static int inode_advise(struct file *f, u64 offset, u64 n, u32 advice)
     return 0;
 }
 
+/* Take a hint how the file will be read. Return 0 or an error. */
 int file_advise(struct file *f, u64 offset, u64 n, u32 advice)
 {
     if (f->type != FILE_INODE)
@@ -325,6 +341,7 @@ int file_advise(struct file *f, u64 offset, u64 n, u32 advice)
                ?: iunlock_with(f->inode, inode_advise(f, offset, n, advice));
 }
 
+/* Describe an inode. A device's node has the size of the device. */
 int file_stat_inode(struct inode *ip, struct stat *st)
 {
     ext2_stat(ip, st);
@@ -334,6 +351,7 @@ int file_stat_inode(struct inode *ip, struct stat *st)
     return 0;
 }
 
+/* Describe what the file stands for. */
 int file_stat(struct file *f, struct stat *st)
 {
     HOLD(inode, f->inode);
@@ -352,6 +370,8 @@ int file_stat(struct file *f, struct stat *st)
     return 0;
 }
 
+/* Have this function make the inode durable. Return its error, or one that was
+ * not reported yet. */
 static inline int flush(struct file *f, int (*flush_inode)(struct inode *))
 {
     if (f->type != FILE_INODE)
@@ -373,6 +393,7 @@ int file_fdatasync(struct file *f)
     return flush(f, ext2_fdatasync);
 }
 
+/* Have the device carry out a request of its own. */
 int file_ioctl(struct file *f, u32 request, u64 arg)
 {
     if (f->type != FILE_DEVICE || !f->device->ioctl)

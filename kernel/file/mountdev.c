@@ -5,6 +5,7 @@
 #include "kernel/disk/disk.h"
 #include "kernel/remote/remote.h"
 
+/* Print a line for each mounted file system. */
 static void print_mounts(struct text *t)
 {
     PAGE_OWNED char *path = page_alloc();

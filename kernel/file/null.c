@@ -4,6 +4,7 @@
  */
 #include "kernel/file/dev.h"
 
+/* Take all bytes that are written, and keep none. */
 static int discard(u32, struct uio *u)
 {
     uio_advance(u, u->left);

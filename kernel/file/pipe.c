@@ -41,12 +41,14 @@ static int pipe_wait(struct pipe *p, u32 *waiters)
     return error;
 }
 
+/* Wake those who wait on this counter, if there are any. */
 static void pipe_wake(u32 *waiters)
 {
     if (*waiters)
         wakeup(waiters);
 }
 
+/* Return how many bytes can be written before the ring is full. */
 static u64 room(const struct pipe *p)
 {
     return RING_BYTES - (p->head - p->tail);
@@ -66,6 +68,8 @@ static int ring_move(struct pipe *p, u64 at, u64 n, struct uio *u)
     return error;
 }
 
+/* Read what there is, after waiting for the first byte. 0: it is empty and no
+ * writer is left. */
 i64 pipe_read(struct pipe *p, struct uio *u)
 {
     u64 wanted = u->left;
@@ -109,6 +113,8 @@ static int write_some(struct pipe *p, struct uio *u)
     return error;
 }
 
+/* Write all bytes, waiting for readers. Return how many were written, or an
+ * error. */
 i64 pipe_write(struct pipe *p, struct uio *u)
 {
     u64 wanted = u->left;
@@ -131,6 +137,7 @@ static void pipe_free(struct pipe *p)
     page_free(p);
 }
 
+/* Return a pipe with its pages, both ends open, or NULL. */
 static struct pipe *pipe_alloc(void)
 {
     struct pipe *p = page_alloc();
@@ -149,6 +156,7 @@ static struct pipe *pipe_alloc(void)
     return p;
 }
 
+/* Close one end, and wake the other. The last to close frees the pipe. */
 void pipe_close(struct pipe *p, bool writer)
 {
     spin_lock(&p->lock);
@@ -161,6 +169,7 @@ void pipe_close(struct pipe *p, bool writer)
         pipe_free(p);
 }
 
+/* Make a pipe as two open files. Return 0 or an error. */
 int pipe_make(struct file **reader, struct file **writer)
 {
     struct pipe *p = pipe_alloc();

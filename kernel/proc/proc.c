@@ -30,6 +30,8 @@ static struct {
 
 COUNTER(kstacks, "mem.kstacks", "pages", "kept as kernel stacks");
 
+/* At boot: make the empty table. Each slot has its trapframe at the top of its
+ * stack. */
 void proc_init(void)
 {
     runqueue_init();
@@ -75,12 +77,14 @@ static void free_slot(struct proc *p)
     list_push_front(&table.free, &p->link);
 }
 
+/* Free the slot of a process that could not be made. */
 static void give_up(struct proc *p)
 {
     HOLD(spin, &runqueue.lock);
     free_slot(p);
 }
 
+/* Set the name, cut to fit, and record it in the trace as two words. */
 void proc_name(struct proc *p, const char *name)
 {
     u64 words[sizeof p->name / sizeof(u64)];
@@ -118,6 +122,8 @@ static int proc_alloc(const char *name, bool is_thread, struct proc **out)
     return 0;
 }
 
+/* Start a kernel thread that runs fn(arg). Return NULL if no slot or memory is
+ * left. */
 struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg)
 {
     struct proc *p;
@@ -132,6 +138,7 @@ struct proc *kthread_try(const char *name, void (*fn)(void *), void *arg)
     return p;
 }
 
+/* Start a kernel thread that must exist: panic if there is no room. */
 struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
 {
     struct proc *p = kthread_try(name, fn, arg);
@@ -140,6 +147,8 @@ struct proc *kthread(const char *name, void (*fn)(void *), void *arg)
     return p;
 }
 
+/* Share the parent's memory with the child, copied on write. Return 0 or
+ * -ENOMEM. */
 static int copy_memory(struct proc *to, const struct proc *from)
 {
     to->pagetable = vm_create();
@@ -155,6 +164,8 @@ static int copy_memory(struct proc *to, const struct proc *from)
     return error;
 }
 
+/* Make a child that runs `start`, with copies of memory and registers. It does
+ * not run yet. Return 0 or an error. */
 int proc_copy(void (*start)(void *), struct proc **out)
 {
     struct proc *p = myproc(), *child;
@@ -170,6 +181,7 @@ int proc_copy(void (*start)(void *), struct proc **out)
     return 0;
 }
 
+/* Have the child run, before processes that wait for a hart. Return its pid. */
 u32 proc_start_child(struct proc *child)
 {
     struct proc *p = myproc();
@@ -192,6 +204,8 @@ static void adopt(struct proc *child)
         run_wakeup(table.first);
 }
 
+/* Free the memory, give the children to process 1, and become a zombie. Does
+ * not return. */
 void proc_end(int status)
 {
     struct proc *p = myproc();
@@ -238,6 +252,8 @@ static struct proc *find_dead(struct proc *p, i64 pid, bool *any)
     return NULL;
 }
 
+/* Wait until the child pid ends, or any child (-1). Return its pid; 0 with
+ * WNOHANG if none has ended yet. */
 i64 proc_wait(i64 pid, int *status, u32 flags)
 {
     struct proc *p = myproc();
@@ -285,6 +301,7 @@ i64 proc_kill(i64 pid)
     return result;
 }
 
+/* Move the process or one of its children to another group; 0: to its own. */
 i64 proc_setpgrp(u32 pid, u32 pgrp)
 {
     struct proc *p = myproc();
@@ -298,6 +315,7 @@ i64 proc_setpgrp(u32 pid, u32 pgrp)
     return target ? 0 : -ESRCH;
 }
 
+/* Return the parent's pid, or 0. */
 u32 proc_parent(void)
 {
     struct proc *p = myproc();
@@ -307,6 +325,8 @@ u32 proc_parent(void)
 
 /* ---- memory ---- */
 
+/* Move the end of the heap by these bytes. Return the old end. New memory is
+ * mapped only when it is touched. */
 i64 proc_sbrk(i64 increment)
 {
     struct proc *p = myproc();

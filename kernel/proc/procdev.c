@@ -22,6 +22,7 @@ static void print_proc(struct text *t, const struct proc *p)
                 memory_bytes / 1024, p->name);
 }
 
+/* Print a line for each process. */
 static void print_procs(struct text *t)
 {
     text_printf(t, "%5s %5s %5s %-8s %9s %9s %10s %s\n", "pid", "ppid", "pgrp",

@@ -40,6 +40,7 @@ void runqueue_init(void)
         list_init(&runqueue.sleepers[i]);
 }
 
+/* Note that p runs on this hart from now on. */
 static void run_here(struct cpu *c, struct proc *p)
 {
     c->proc = p;
@@ -48,6 +49,7 @@ static void run_here(struct cpu *c, struct proc *p)
     p->state = RUNNING;
 }
 
+/* At boot: this hart runs its idle process. */
 void proc_hart_init(void)
 {
     struct cpu *c = mycpu();
@@ -68,6 +70,8 @@ static void start_slice(struct cpu *c, u64 now_ns)
         clock_set_slice(0);
 }
 
+/* Have the hart run p: account from now on, and use its page table. A kernel
+ * thread keeps the last one if this is the only hart. */
 static void become(struct cpu *c, struct proc *p, u64 now_ns)
 {
     run_here(c, p);
@@ -80,6 +84,8 @@ static void become(struct cpu *c, struct proc *p, u64 now_ns)
     }
 }
 
+/* Switch to the next runnable process, or to idle. The caller has set the state
+ * of its own. Returns when that runs again. */
 void run_other(void)
 {
     struct cpu *c = mycpu();
@@ -121,6 +127,7 @@ static void find_hart(void)
         clock_set_slice(clock_ns() + SLICE_NS);
 }
 
+/* Make p runnable, behind all others. */
 void run_later(struct proc *p)
 {
     p->state = RUNNABLE;
@@ -152,6 +159,7 @@ static void share_harts(void)
     }
 }
 
+/* Let all other runnable processes run first. */
 void yield(void)
 {
     HOLD(spin, &runqueue.lock);
@@ -179,6 +187,7 @@ static void idle_until_interrupt(struct cpu *c)
     irq_on();
 }
 
+/* The idle loop of a hart: sleep until something is runnable. */
 void proc_idle(void)
 {
     struct cpu *c = mycpu();
@@ -194,6 +203,8 @@ void proc_idle(void)
 
 /* ---- sleeping ---- */
 
+/* Return the list of sleepers that has those of this channel. The 6 highest
+ * bits of the product choose one of 64. */
 static struct list *bucket_of(const void *chan)
 {
     u64 mixed = (u64)chan * 0x9e3779b97f4a7c15UL; /* 2^64 / golden ratio */
@@ -212,6 +223,8 @@ static void fall_asleep(const void *chan, bool interruptible)
     list_push_back(bucket_of(chan), &p->link);
 }
 
+/* Sleep on the channel until woken or killed. Holds runqueue.lock
+ * throughout. */
 void run_sleep(const void *chan)
 {
     fall_asleep(chan, true);
@@ -245,6 +258,8 @@ void wakeup(const void *chan)
     run_wakeup(chan);
 }
 
+/* End the sleep of a killed process, if it may be ended; if it runs on another
+ * hart, make it enter the kernel. */
 void run_interrupt(struct proc *p)
 {
     if (p->state == SLEEPING && p->interruptible)
@@ -264,6 +279,7 @@ void sleep_on(const void *chan, struct spinlock *lk)
     spin_lock(lk);
 }
 
+/* A sleeper's timer: end its sleep, if it has not ended. */
 static void deadline_reached(void *arg)
 {
     struct proc *p = arg;
@@ -282,6 +298,8 @@ static void end_deadline(struct proc *p, struct timer *timer)
         ; /* it is running, on another hart */
 }
 
+/* Sleep until woken, killed (-EINTR), or until the deadline (-ETIMEDOUT; 0 is
+ * none). lk is released meanwhile. */
 int sleep_until(const void *chan, struct spinlock *lk, u64 deadline_ns)
 {
     struct proc *p = myproc();

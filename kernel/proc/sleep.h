@@ -55,6 +55,8 @@ void wait_queue_join(struct wait_queue *, struct spinlock *lk);
 /* Hand the resource to the first in the queue. Returns that process, or NULL if
  * none waits. */
 struct proc *wait_queue_wake_first(struct wait_queue *);
+/* Give what is waited for to the first waiter, and return it; NULL if there is
+ * none. */
 static inline struct proc *wait_queue_hand_off(struct wait_queue *q)
 {
     return list_empty(&q->waiters) ? NULL : wait_queue_wake_first(q);

@@ -8,6 +8,8 @@ void sleep_lock_init(struct sleeplock *l, const char *name)
     wait_queue_init(&l->waiters);
 }
 
+/* Take the lock, after all who came before. A waiter finds itself the
+ * holder. */
 void sleep_lock(struct sleeplock *l)
 {
     assert(mycpu()->irq_depth == 0);
@@ -19,6 +21,7 @@ void sleep_lock(struct sleeplock *l)
         l->holder = myproc();
 }
 
+/* Give the lock to the first who waits; if none does, it is free. */
 void sleep_unlock(struct sleeplock *l)
 {
     assert(sleep_held(l));

@@ -31,6 +31,7 @@ int uio_move(void *data, u64 n, struct uio *u)
     return 0;
 }
 
+/* Fill the next n bytes with zeros. On an error u has not moved. */
 int uio_zero(u64 n, struct uio *u)
 {
     assert(!u->write);

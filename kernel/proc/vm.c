@@ -33,16 +33,21 @@ extern char text_start[], text_end[], rodata_end[], kernel_end[];
 
 static u64 *kernel_table;
 
+/* Return an entry for this page: its physical page number is in bits 10 and
+ * up. */
 static u64 pte_make(const void *page, u64 flags)
 {
     return phys_of(page) >> 12 << 10 | flags;
 }
 
+/* Return the page or table to which an entry leads. */
 static void *pte_page(u64 pte)
 {
     return virt_of(pte >> 10 << 12);
 }
 
+/* Return the index into the table of this level: 9 bits of the address each,
+ * level 0 the lowest. */
 static u32 index_at(u64 va, u32 level)
 {
     return va >> (12 + 9 * level) & (ENTRIES - 1);
@@ -69,6 +74,7 @@ static u64 *walk(u64 *root, u64 va, u32 to_level, bool make)
 
 /* ---- the kernel's table ---- */
 
+/* Enter a page, or a larger one at a higher level, in the kernel's table. */
 static void map_kernel(u64 va, u32 level, void *page, u64 flags)
 {
     u64 *pte = walk(kernel_table, va, level, true);
@@ -83,6 +89,8 @@ static void map_direct(u64 va, u32 level, u64 flags)
     map_kernel(va, level, (void *)va, flags);
 }
 
+/* Return the permissions besides read of this address of the kernel: code,
+ * constants or data. */
 static u64 image_flags(u64 va)
 {
     if (va < (u64)text_end)
@@ -100,6 +108,8 @@ static void map_image_gib(u64 start)
         map_direct(va, 1, PTE_W);
 }
 
+/* At boot: make the kernel's table, with the direct map and room for all
+ * stacks, and use it. */
 void vm_init(void)
 {
     kernel_table = page_alloc_zero();
@@ -125,6 +135,7 @@ void vm_map_kernel(u64 va, void *page)
     sfence();
 }
 
+/* Have this hart use the table; NULL is the kernel's. */
 void vm_use(u64 *pagetable)
 {
     struct cpu *c = mycpu();
@@ -146,6 +157,7 @@ void vm_fence(void)
 
 /* ---- user tables ---- */
 
+/* Return a table without user memory, or NULL. */
 u64 *vm_create(void)
 {
     u64 *root = page_alloc();
@@ -166,12 +178,14 @@ static void free_entries(u64 *table, u32 n, u32 level)
     }
 }
 
+/* Free all user pages of the table, and the tables below it. */
 void vm_empty(u64 *pagetable)
 {
     free_entries(pagetable, USER_HALF, 2);
     mycpu()->fence_due = true;
 }
 
+/* Free all of an address space that no hart uses. */
 void vm_destroy(u64 *pagetable)
 {
     assert(mycpu()->pagetable != pagetable);
@@ -179,6 +193,8 @@ void vm_destroy(u64 *pagetable)
     page_free(pagetable);
 }
 
+/* Copy the n entries of a table and all below. Writable pages become read-only
+ * in both, to be copied on write. */
 static int fork_table(u64 *from, u64 *to, u32 n, u32 level)
 {
     for (u32 i = 0; i < n; i++) {
@@ -220,6 +236,8 @@ static bool break_cow(u64 *pte)
     return true;
 }
 
+/* Share all user pages with a child's table. The page at hot_va, the stack's,
+ * is copied at once: both will write it. */
 int vm_fork(u64 *from, u64 *to, u64 hot_va)
 {
     int error = fork_table(from, to, USER_HALF, 2);
@@ -233,6 +251,7 @@ int vm_fork(u64 *from, u64 *to, u64 hot_va)
     return break_cow(theirs) && break_cow(ours) ? 0 : -ENOMEM;
 }
 
+/* Map a new page at this address. Return it, or NULL without memory. */
 void *vm_add(u64 *pagetable, u64 va, u64 perm, bool zero)
 {
     assert(va >= USER_BASE && va < USER_TOP && va % PAGE_SIZE == 0);
@@ -247,6 +266,8 @@ void *vm_add(u64 *pagetable, u64 va, u64 perm, bool zero)
     return page;
 }
 
+/* Free the pages in this range of addresses. A missing table is passed over at
+ * once. */
 void vm_unmap(u64 *pagetable, u64 from, u64 to)
 {
     assert(from % PAGE_SIZE == 0);
@@ -284,6 +305,8 @@ inline void *vm_fault(u64 va, bool write)
     return (char *)pte_page(*pte) + va % PAGE_SIZE;
 }
 
+/* Handle a page fault of a program. False: the access is not allowed, or no
+ * memory is left. */
 bool vm_trap(u64 va, u64 access)
 {
     struct proc *p = myproc();
@@ -316,16 +339,20 @@ static inline int copy(u64 to, u64 from, u64 n, bool out)
     return 0;
 }
 
+/* Copy n bytes from user memory. Return 0 or -EFAULT. */
 int copyin(void *to, u64 from_user, u64 n)
 {
     return copy((u64)to, from_user, n, false);
 }
 
+/* Copy n bytes to user memory. Return 0 or -EFAULT. */
 int copyout(u64 to_user, const void *from, u64 n)
 {
     return copy(to_user, (u64)from, n, true);
 }
 
+/* Copy a string of less than n bytes from user memory. Return its length,
+ * -EFAULT, or -ENAMETOOLONG. */
 int copyinstr(char *to, u64 from_user, u64 n)
 {
     const char *from = NULL;

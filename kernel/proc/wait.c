@@ -7,6 +7,8 @@ void wait_queue_init(struct wait_queue *q)
     list_init(&q->waiters);
 }
 
+/* Wait until it is this process's turn. lk, which guards the queue, is released
+ * meanwhile. */
 void wait_queue_join(struct wait_queue *q, struct spinlock *lk)
 {
     struct list *place = &myproc()->wait;
@@ -15,6 +17,7 @@ void wait_queue_join(struct wait_queue *q, struct spinlock *lk)
         sleep_on(place, lk);
 }
 
+/* Take the first off the queue and wake it. Return that process. */
 struct proc *wait_queue_wake_first(struct wait_queue *q)
 {
     struct list *place = list_pop_front(&q->waiters);

@@ -54,6 +54,8 @@ struct program {
 
 /* ---- reading and checking ---- */
 
+/* Read n bytes at this offset of the program's file; -ENOEXEC if it is
+ * shorter. */
 static int read_exactly(struct program *g, void *to, u64 offset, u64 n)
 {
     struct uio u = {.addr = (u64)to, .left = n, .offset = offset};
@@ -89,6 +91,7 @@ static int read_segments(struct program *g, const struct elf_header *h)
     return g->nsegments ? 0 : -ENOEXEC;
 }
 
+/* Check the file's header, and read its segments. */
 static int read_headers(struct program *g)
 {
     struct elf_header h;
@@ -108,6 +111,8 @@ static int read_headers(struct program *g)
 
 /* ---- building ---- */
 
+/* Map the pages of a segment, filled from the file. A page that the file fills
+ * in part is zeroed first. */
 static int load_segment(struct program *g, const struct segment *s)
 {
     u64 perm = PTE_R | (s->flags & FLAG_W ? PTE_W : 0) |
@@ -170,6 +175,8 @@ static int push_strings(struct program *g, u64 argv_user, u64 argv[ARG_MAX])
     return -E2BIG;
 }
 
+/* Put the arguments on the new stack; without argv the path is the only one.
+ * The stack pointer stays a multiple of 16, as the ABI demands. */
 static int build_stack(struct program *g, const char *path, u64 argv_user)
 {
     PAGE_OWNED char *page = page_alloc_zero();
@@ -187,6 +194,7 @@ static int build_stack(struct program *g, const char *path, u64 argv_user)
     return push(g, argv, ROUND_UP(g->argc + 1, 2) * sizeof *argv);
 }
 
+/* Build the new address space: segments, then stack. Return 0 or an error. */
 static int build(struct program *g, const char *path, u64 argv_user)
 {
     int error = ext2_opened(g->file, false) ?: read_headers(g);
@@ -199,6 +207,7 @@ static int build(struct program *g, const char *path, u64 argv_user)
 
 /* ---- the change ---- */
 
+/* Go over to the new program. From here exec cannot fail. */
 static void become(const struct program *g, const char *path)
 {
     struct proc *p = myproc();
@@ -219,6 +228,8 @@ static void become(const struct program *g, const char *path)
         vm_destroy(old);
 }
 
+/* Replace the process's program. Return argc, which becomes a0, or an error
+ * with the old program as it was. */
 i64 exec(const char *path, u64 argv_user)
 {
     struct program g = {0};

@@ -15,11 +15,13 @@
 
 #define STATUS_KILLED 102 /* of the machine, if process 1 is killed */
 
+/* The first thing that a forked child runs. */
 static void to_user_mode(void *)
 {
     trap_return();
 }
 
+/* Give the child its own references to all open files and the directory. */
 static void copy_files(struct proc *to, const struct proc *from)
 {
     for (u32 fd = 0; fd < MAX_FDS; fd++)
@@ -28,6 +30,7 @@ static void copy_files(struct proc *to, const struct proc *from)
     to->cwd = idup(from->cwd);
 }
 
+/* Fork. Return the child's pid to the parent; the child's a0 is 0. */
 i64 process_fork(void)
 {
     struct proc *child;
@@ -39,6 +42,7 @@ i64 process_fork(void)
 
 /* ---- ending ---- */
 
+/* Close all files of the process, and let its directory go. */
 static void close_files(struct proc *p)
 {
     for (u32 fd = 0; fd < MAX_FDS; fd++) {
@@ -50,6 +54,7 @@ static void close_files(struct proc *p)
     p->cwd = NULL;
 }
 
+/* Process 1 has exited: leave the disks clean and switch the machine off. */
 static void end_machine(int status)
 {
     int error = ext2_shutdown();
@@ -61,6 +66,7 @@ static void end_machine(int status)
     power_off(status == WKILLED ? STATUS_KILLED : status);
 }
 
+/* End the current process. Does not return. */
 void process_exit(int status)
 {
     struct proc *p = myproc();
@@ -81,6 +87,8 @@ static void must(const char *what, i64 result)
     boot_fail("cannot start process 1: %s: error %ld", what, -result);
 }
 
+/* Load the first program into process 1, with the console as descriptors 0 to
+ * 2, and go to user mode. */
 void process_start_init(const char *path)
 {
     struct proc *p = myproc();

@@ -42,6 +42,8 @@ static int free_fd(u32 from)
     return -EMFILE;
 }
 
+/* Copy n paths from user memory into a new page, PATH_BYTES apart. The caller
+ * frees the page even on an error. */
 int user_paths(const u64 *user, u32 n, char **page)
 {
     *page = page_alloc();
@@ -62,6 +64,7 @@ static int path_inode(const u64 *path_user, u32 flags, struct inode **ip)
     return user_paths(path_user, 1, &path) ?: namei(path, flags, ip);
 }
 
+/* Unlock the inode, give the reference back, and return the result. */
 static int unlock_put(struct inode *ip, int result)
 {
     iunlock(ip);
@@ -94,6 +97,7 @@ static bool open_flags_valid(u64 flags)
            !((flags & O_CREAT) && (flags & O_DIRECTORY));
 }
 
+/* open(path, flags, mode): return a descriptor. */
 i64 sys_open(const u64 *arg)
 {
     PAGE_OWNED char *path = NULL;
@@ -105,6 +109,7 @@ i64 sys_open(const u64 *arg)
                ?: fd;
 }
 
+/* close(fd). The descriptor is free even if an error is returned. */
 i64 sys_close(const u64 *arg)
 {
     struct file *f;
@@ -113,6 +118,7 @@ i64 sys_close(const u64 *arg)
     return file_close(f);
 }
 
+/* dup(fd): return the lowest free descriptor, for the same file. */
 i64 sys_dup(const u64 *arg)
 {
     struct file *f;
@@ -138,6 +144,7 @@ i64 sys_dup2(const u64 *arg)
     return to;
 }
 
+/* pipe(fd[2]): fd[0] is the end to read from. */
 i64 sys_pipe(const u64 *arg)
 {
     struct file **fds = myproc()->fds;
@@ -149,6 +156,7 @@ i64 sys_pipe(const u64 *arg)
                ?: pipe_make(&fds[fd[0]], &fds[fd[1]]);
 }
 
+/* ioctl(fd, request, arg). */
 i64 sys_ioctl(const u64 *arg)
 {
     struct file *f;
@@ -173,21 +181,25 @@ i64 sys_read(const u64 *arg)
     return transfer(arg, false, false);
 }
 
+/* write(fd, data, n). */
 i64 sys_write(const u64 *arg)
 {
     return transfer(arg, true, false);
 }
 
+/* pread(fd, data, n, offset): the file's own offset stays. */
 i64 sys_pread(const u64 *arg)
 {
     return transfer(arg, false, true);
 }
 
+/* pwrite(fd, data, n, offset): the file's own offset stays. */
 i64 sys_pwrite(const u64 *arg)
 {
     return transfer(arg, true, true);
 }
 
+/* getdents(fd, data, n): return the number of bytes of entries. */
 i64 sys_getdents(const u64 *arg)
 {
     struct file *f;
@@ -196,6 +208,7 @@ i64 sys_getdents(const u64 *arg)
     return file_getdents(f, &u);
 }
 
+/* lseek(fd, offset, whence): return the new offset. */
 i64 sys_lseek(const u64 *arg)
 {
     struct file *f;
@@ -205,6 +218,7 @@ i64 sys_lseek(const u64 *arg)
 
 /* ---- about one file ---- */
 
+/* fstat(fd, stat). */
 i64 sys_fstat(const u64 *arg)
 {
     struct file *f;
@@ -213,6 +227,8 @@ i64 sys_fstat(const u64 *arg)
                ?: file_stat(f, &st) ?: copyout(arg[1], &st, sizeof(st));
 }
 
+/* Describe the inode of a path, with or without following a link in the last
+ * place. */
 static i64 stat_path(const u64 *arg, u32 flags)
 {
     struct inode *ip;
@@ -231,6 +247,7 @@ i64 sys_lstat(const u64 *arg)
     return stat_path(arg, NAMEI_NOFOLLOW);
 }
 
+/* readlink(path, data, n): return the number of bytes, without a final 0. */
 i64 sys_readlink(const u64 *arg)
 {
     struct inode *ip;
@@ -253,6 +270,7 @@ i64 sys_utime(const u64 *arg)
                ?: unlock_put(ip, ext2_utime(ip, arg[1], arg[2]));
 }
 
+/* truncate(path, size). */
 i64 sys_truncate(const u64 *arg)
 {
     struct inode *ip;
@@ -267,6 +285,7 @@ static int file_lock(const struct file *f, struct inode **ip)
     return f->type == FILE_INODE ? ilock_valid(*ip) : -EINVAL;
 }
 
+/* ftruncate(fd, size). The file must be open for writing. */
 i64 sys_ftruncate(const u64 *arg)
 {
     struct file *f;
@@ -289,6 +308,8 @@ i64 sys_fdatasync(const u64 *arg)
     return file_of(arg[0], &f) ?: file_fdatasync(f);
 }
 
+/* advise(fd, offset, n, advice). Advice below ADVICE_WILLNEED is about the
+ * whole file, so offset and n must be 0. */
 i64 sys_advise(const u64 *arg)
 {
     struct file *f;
@@ -344,6 +365,7 @@ i64 sys_mknod(const u64 *arg)
     return user_paths(arg, 1, &path) ?: ext2_mknod(path, arg[1], arg[2]);
 }
 
+/* chdir(path). */
 i64 sys_chdir(const u64 *arg)
 {
     struct inode *ip;
@@ -357,6 +379,7 @@ i64 sys_chdir(const u64 *arg)
     return 0;
 }
 
+/* getcwd(data, n): return the length of the path with its final 0. */
 i64 sys_getcwd(const u64 *arg)
 {
     TRY(check_size(arg[1]));
@@ -377,6 +400,8 @@ i64 sys_statfs(const u64 *arg)
     return copyout(arg[1], &st, sizeof(st));
 }
 
+/* mount(source, directory, flags). A source with a colon is a file server's
+ * export, any other the name of a disk. */
 i64 sys_mount(const u64 *arg)
 {
     struct inode *ip;
@@ -394,6 +419,7 @@ i64 sys_mount(const u64 *arg)
     return error;
 }
 
+/* umount(path, force): force gives up what the server does not answer. */
 i64 sys_umount(const u64 *arg)
 {
     struct inode *ip;
@@ -408,6 +434,7 @@ i64 sys_sync(const u64 *)
     return ext2_sync();
 }
 
+/* smoothsync(age_ns): start the writes of what has been dirty that long. */
 i64 sys_smoothsync(const u64 *arg)
 {
     TRY(check_size(arg[0]));

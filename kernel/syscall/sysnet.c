@@ -7,6 +7,7 @@
 #include "kernel/proc/vm.h"
 #include "kernel/syscall/syscall.h"
 
+/* socket(kind, port): return a descriptor. */
 i64 sys_socket(const u64 *arg)
 {
     struct file **fds = myproc()->fds;
@@ -17,6 +18,8 @@ i64 sys_socket(const u64 *arg)
                          : file_open_socket(arg[0], arg[1], &fds[fd]) ?: fd;
 }
 
+/* Find the socket of a descriptor, and check that the number of bytes is not
+ * negative. */
 static int socket_of(u64 fd, u64 bytes, struct socket **s)
 {
     struct file *f = fd < MAX_FDS ? myproc()->fds[fd] : NULL;
@@ -26,6 +29,7 @@ static int socket_of(u64 fd, u64 bytes, struct socket **s)
     return *s && (i64)bytes >= 0 ? 0 : -EINVAL;
 }
 
+/* sendto(fd, data, n, address). */
 i64 sys_sendto(const u64 *arg)
 {
     struct socket *s;
@@ -35,6 +39,8 @@ i64 sys_sendto(const u64 *arg)
     return to.port > UINT16_MAX ? -EINVAL : socket_send(s, to, &u);
 }
 
+/* recvfrom(fd, data, n, address, timeout_ns): return the number of bytes.
+ * Timeout 0 is none. */
 i64 sys_recvfrom(const u64 *arg)
 {
     struct socket *s;
@@ -45,6 +51,8 @@ i64 sys_recvfrom(const u64 *arg)
     return n >= 0 && copyout(arg[3], &from, sizeof from) ? -EFAULT : n;
 }
 
+/* nfssvc(fd, path): serve this directory on this socket, in the calling
+ * process. */
 i64 sys_nfssvc(const u64 *arg)
 {
     struct socket *s;

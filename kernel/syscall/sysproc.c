@@ -19,6 +19,7 @@ i64 sys_fork(const u64 *)
     return process_fork();
 }
 
+/* exit(status): only the lowest 8 bits count. */
 i64 sys_exit(const u64 *arg)
 {
     process_exit(arg[0] & 0xff);
@@ -42,6 +43,7 @@ i64 sys_wait(const u64 *arg)
     return dead;
 }
 
+/* exec(path, argv): returns only if it fails. */
 i64 sys_exec(const u64 *arg)
 {
     PAGE_OWNED char *path = NULL;
@@ -49,6 +51,7 @@ i64 sys_exec(const u64 *arg)
     return arg[1] ? exec(path, arg[1]) : -EFAULT;
 }
 
+/* kill(pid): a negative pid means all processes of that group. */
 i64 sys_kill(const u64 *arg)
 {
     i64 pid = arg[0];
@@ -67,6 +70,7 @@ i64 sys_getppid(const u64 *)
     return proc_parent();
 }
 
+/* setpgrp(pid, group): 0 means the caller, and a group of its own. */
 i64 sys_setpgrp(const u64 *arg)
 {
     if (arg[0] > PID_MAX || arg[1] > PID_MAX)
@@ -74,6 +78,7 @@ i64 sys_setpgrp(const u64 *arg)
     return proc_setpgrp(arg[0], arg[1]);
 }
 
+/* sbrk(bytes): return where the heap ended before. */
 i64 sys_sbrk(const u64 *arg)
 {
     return proc_sbrk(arg[0]);
@@ -94,6 +99,8 @@ i64 sys_sleep(const u64 *arg)
     return error == -ETIMEDOUT ? 0 : error;
 }
 
+/* gettime(clock): return nanoseconds, of virtual time since the boot or of the
+ * wall clock. */
 i64 sys_gettime(const u64 *arg)
 {
     if (arg[0] == CLOCK_VIRTUAL)

@@ -56,6 +56,7 @@ static const struct cause {
     [CAUSE_STORE_FAULT] = {"store page fault", PTE_W},
 };
 
+/* Return the description of an exception by its number. */
 static struct cause cause_of(u64 number)
 {
     if (number < NELEM(causes) && causes[number].words)
@@ -63,6 +64,7 @@ static struct cause cause_of(u64 number)
     return (struct cause){"unknown trap", 0};
 }
 
+/* Have this hart's traps come here. sscratch is 0 while it is in the kernel. */
 void trap_hart_init(void)
 {
     csr_write(sscratch, 0);
@@ -70,6 +72,7 @@ void trap_hart_init(void)
     csr_set(sie, 1UL << INT_SOFTWARE); /* the others: clock.c, irq.c */
 }
 
+/* Handle an interrupt by its number, in user mode or in the kernel. */
 static void interrupt(u64 number)
 {
     if (number == INT_SOFTWARE && clock_charged) /* counter_ring */
@@ -94,6 +97,8 @@ static void interrupt(u64 number)
 
 /* ---- exceptions of user programs ---- */
 
+/* Handle a page fault that memory can satisfy; end the process for any other
+ * exception. */
 static void user_exception(struct trapframe *frame, struct cause cause,
                            u64 address)
 {
@@ -147,6 +152,7 @@ static void charge_program(u64 number)
         p->calls_since_transfer++;
 }
 
+/* Charge the virtual time of a system call and of the bytes it will move. */
 static void charge_call(u64 number)
 {
     cost_pay(COST_call, 1);
@@ -199,6 +205,7 @@ void user_trap(struct trapframe *frame)
     leave_kernel();
 }
 
+/* Go to user mode for the first time, with the process's frame. */
 void trap_return(void)
 {
     leave_kernel();
@@ -207,6 +214,8 @@ void trap_return(void)
 
 /* ---- in the kernel ---- */
 
+/* Handle a trap within the kernel: an interrupt, or else panic. While
+ * interrupts are off by irq_depth, it is only noted. */
 void kernel_trap(struct trapframe *frame)
 {
     u64 cause = csr_read(scause);
