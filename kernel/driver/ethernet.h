@@ -8,6 +8,7 @@
 #define FRAME_LEAST 60   /* bytes of a frame, without its checksum */
 #define MTU         1500 /* bytes of its payload, at most */
 
+/* Exchange the two bytes: this machine is little-endian. */
 static inline u16 net16(u16 v)
 {
     return (u16)(v << 8 | v >> 8);

@@ -53,6 +53,8 @@ static bool in_order(u64 from, const struct table *t)
     return good;
 }
 
+/* At boot: check the host's table of RAM disks (ramdisks=, an address), and
+ * take the memory behind the kernel's part off the machine's. */
 void ramdisk_probe(struct region tree)
 {
     u64 at = arg_number("ramdisks", 0, 0, ((u64)BOOT_MAP_GIB << 30) - 1);
@@ -85,6 +87,8 @@ void ramdisk_probe(struct region tree)
         boot_fail("ramdisks=%lu: machine mode refuses the table there", at);
 }
 
+/* Return RAM disk i with its facts, or NULL. The client is called from now
+ * on. */
 struct ramdisk *ramdisk_open(u32 i, const struct device_client *client,
                              void *arg, struct device_facts *facts)
 {
@@ -100,12 +104,15 @@ struct ramdisk *ramdisk_open(u32 i, const struct device_client *client,
     return r;
 }
 
+/* True if writes to this disk fail now (full_from_s=, full_for_s=). The first
+ * disk, the root's, is never full. */
 static bool is_full(const struct ramdisk *r)
 {
     u64 now_ns = full.until_ns ? clock_ns() : 0;
     return r != ramdisks && now_ns >= full.from_ns && now_ns < full.until_ns;
 }
 
+/* Move data between the disk and the spans. True if that failed. */
 bool ramdisk_move(struct ramdisk *r, bool write, u64 sector, struct span *first)
 {
     u64 at = r->start + sector * SECTOR_BYTES;

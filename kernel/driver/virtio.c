@@ -26,6 +26,7 @@ enum {
 #define STATUS_FEATURES_OK 8
 #define STATUS_FAILED      128
 
+/* True if a device of this kind is at these registers. */
 bool virtio_present(u64 registers, u32 device_id)
 {
     return *virtio_register(registers, MAGIC) == 0x74726976 &&
@@ -33,6 +34,8 @@ bool virtio_present(u64 registers, u32 device_id)
            *virtio_register(registers, DEVICE_ID) == device_id;
 }
 
+/* Reset the device and agree on its features. Return those taken, or 0 if a
+ * required one is not offered or the device refuses. */
 u64 virtio_negotiate(u64 registers, u64 required, u64 wanted)
 {
     *virtio_register(registers, STATUS) = 0;
@@ -53,12 +56,14 @@ u64 virtio_negotiate(u64 registers, u64 required, u64 wanted)
     return *virtio_register(registers, STATUS) & STATUS_FEATURES_OK ? taken : 0;
 }
 
+/* Choose the queue that is set up next. Return its largest size. */
 u32 virtio_select(u64 registers, u32 queue)
 {
     *virtio_register(registers, QUEUE_SEL) = queue;
     return *virtio_register(registers, QUEUE_NUM_MAX);
 }
 
+/* Write an address to two registers, low half first. */
 static void set_address(u64 registers, u32 offset, const void *p)
 {
     u64 phys = phys_of(p);
@@ -66,6 +71,7 @@ static void set_address(u64 registers, u32 offset, const void *p)
     *virtio_register(registers, offset + 4) = phys >> 32;
 }
 
+/* Tell the device where the chosen queue's three parts are, and enable it. */
 void virtio_ready(u64 registers, u32 size, const void *ring,
                   const void *available, const void *used)
 {
@@ -76,12 +82,14 @@ void virtio_ready(u64 registers, u32 size, const void *ring,
     *virtio_register(registers, QUEUE_READY) = 1;
 }
 
+/* End the set-up: the device works from now on. */
 void virtio_start(u64 registers)
 {
     *virtio_register(registers, STATUS) =
         *virtio_register(registers, STATUS) | STATUS_DRIVER_OK;
 }
 
+/* Tell the device that it will not be used. */
 void virtio_fail(u64 registers)
 {
     *virtio_register(registers, STATUS) = STATUS_FAILED;

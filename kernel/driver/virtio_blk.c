@@ -67,6 +67,7 @@ static u32 ndevices;
 
 /* ---- commands ---- */
 
+/* Add one piece of memory to a command's table. Return the next index. */
 static u32 describe(struct slot *s, u32 n, const void *p, u32 bytes, u16 flags)
 {
     s->table[n] = (struct virtio_descriptor){phys_of(p), bytes, flags, n + 1};
@@ -104,6 +105,7 @@ bool virtio_blk_start(struct virtio_blk *v, enum command_kind kind, u64 sector,
     return true;
 }
 
+/* Tell the device that there are new commands in the ring. */
 void virtio_blk_kick(struct virtio_blk *v)
 {
     virtio_notify(v->registers, 0);
@@ -122,6 +124,7 @@ static struct span *reap(struct virtio_blk *v, int *error)
     return s->first;
 }
 
+/* Report all commands that the device has ended to its client. */
 static void interrupt(u32 irq)
 {
     for (u32 i = 0; i < ndevices; i++) {
@@ -137,6 +140,7 @@ static void interrupt(u32 irq)
     }
 }
 
+/* Wait until all commands have ended, without sleeping. */
 void virtio_blk_settle(struct virtio_blk *v)
 {
     /* Another hart may take the interrupt, after which none comes here: so
@@ -152,6 +156,7 @@ void virtio_blk_settle(struct virtio_blk *v)
 
 /* ---- set-up ---- */
 
+/* Return a word of the device's own configuration. */
 static u32 configuration(const struct virtio_blk *v, u32 offset)
 {
     return *virtio_register(v->registers, VIRTIO_CONFIG + offset);
@@ -175,6 +180,7 @@ static bool make_ring(struct virtio_blk *v)
     return true;
 }
 
+/* Make a device that was found ready for commands. False if that fails. */
 static bool set_up(struct virtio_blk *v)
 {
     v->lock = SPINLOCK("virtio_blk", RANK_VIRTIO);
@@ -191,6 +197,7 @@ static bool set_up(struct virtio_blk *v)
     return true;
 }
 
+/* At boot: find all block devices. */
 void virtio_blk_probe(void)
 {
     for (u32 i = 0; i < machine.nvirtio && ndevices < DEVICES_MAX; i++) {
@@ -208,6 +215,7 @@ void virtio_blk_probe(void)
     }
 }
 
+/* Return device i with its facts, or NULL. The client is called from now on. */
 struct virtio_blk *virtio_blk_open(u32 i, const struct device_client *client,
                                    void *arg, struct device_facts *facts)
 {

@@ -78,6 +78,7 @@ static i32 collect(struct queue *q, u32 *bytes)
     return q->used->ring[slot].id;
 }
 
+/* Frames have come. */
 static void interrupt(u32)
 {
     virtio_acknowledge(nic.registers);
@@ -85,6 +86,7 @@ static void interrupt(u32)
         nic.arrived();
 }
 
+/* Make both queues. All buffers of the first are offered to the device. */
 static bool set_up(void)
 {
     if (!virtio_negotiate(nic.registers, VIRTIO_F_VERSION1 | F_MAC, 0) ||
@@ -102,6 +104,7 @@ static bool set_up(void)
     return true;
 }
 
+/* Find the network device and its address. False: there is none. */
 bool nic_probe(u8 mac[MAC_BYTES])
 {
     for (u32 i = 0; i < machine.nvirtio; i++) {
@@ -119,6 +122,7 @@ bool nic_probe(u8 mac[MAC_BYTES])
     return false;
 }
 
+/* Begin to receive: call arrived() from an interrupt when frames have come. */
 void nic_start(void (*arrived)(void))
 {
     nic.arrived = arrived;
@@ -127,6 +131,8 @@ void nic_start(void (*arrived)(void))
     virtio_notify(nic.registers, RECEIVE);
 }
 
+/* Copy a frame of two parts into a free buffer and send it, padded to the
+ * shortest length. False if no buffer is free. */
 bool nic_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
 {
     struct queue *q = &nic.queue[SEND];
@@ -149,6 +155,7 @@ bool nic_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
     return true;
 }
 
+/* Return a frame that has come, and its length in bytes, or NULL. */
 struct nic_buffer *nic_take(u32 *bytes)
 {
     struct queue *q = &nic.queue[RECEIVE];
@@ -158,11 +165,13 @@ struct nic_buffer *nic_take(u32 *bytes)
     return id < 0 ? NULL : &q->buffer[id];
 }
 
+/* Return the number of a receive buffer. */
 u32 nic_number(const struct nic_buffer *b)
 {
     return b - nic.queue[RECEIVE].buffer;
 }
 
+/* Offer a buffer that nic_take gave to the device again. */
 void nic_give(struct nic_buffer *b)
 {
     HOLD(spin, &nic.lock);
@@ -170,6 +179,7 @@ void nic_give(struct nic_buffer *b)
     virtio_notify(nic.registers, RECEIVE);
 }
 
+/* True if the device has taken all frames that were sent. */
 bool nic_is_sent(void)
 {
     struct queue *q = &nic.queue[SEND];

@@ -23,6 +23,7 @@ static char words[sizeof(machine.bootargs)];
 static struct arg args[MAX_ARGS];
 static u32 nargs;
 
+/* Print why the machine cannot boot with these arguments, and switch it off. */
 void boot_fail(const char *fmt, ...)
 {
     va_list list;
@@ -34,6 +35,7 @@ void boot_fail(const char *fmt, ...)
     power_off(STATUS_BOOT_FAIL);
 }
 
+/* Return the argument with this name, or NULL. */
 static struct arg *find(const char *name)
 {
     for (u32 i = 0; i < nargs; i++)
@@ -42,6 +44,7 @@ static struct arg *find(const char *name)
     return NULL;
 }
 
+/* Add one word of the form name=value. It is cut at the `=`. */
 static void add(char *word)
 {
     char *equals = strchr(word, '=');
@@ -55,6 +58,7 @@ static void add(char *word)
     args[nargs++] = (struct arg){.name = word, .value = equals + 1};
 }
 
+/* Copy the text and cut it into arguments. A mistake ends the boot. */
 void args_init(const char *text)
 {
     if (strlcpy(words, text, sizeof(words)) >= sizeof(words))
@@ -68,6 +72,7 @@ void args_init(const char *text)
     }
 }
 
+/* Return the value of an argument, or NULL. It counts as asked for. */
 const char *arg_text(const char *name)
 {
     struct arg *arg = find(name);
@@ -77,6 +82,8 @@ const char *arg_text(const char *name)
     return arg->value;
 }
 
+/* Return an argument's number, or def if it is not given. A bad one ends the
+ * boot. */
 u64 arg_number(const char *name, u64 def, u64 min, u64 max)
 {
     const char *text = arg_text(name);
@@ -108,6 +115,8 @@ static u32 address_of(const char *text)
     return *text ? 0 : host;
 }
 
+/* Return an argument's IPv4 address. It must be given, and be that of a
+ * host. */
 u32 arg_host(const char *name)
 {
     const char *text = arg_text(name);
@@ -118,6 +127,8 @@ u32 arg_host(const char *name)
     return host;
 }
 
+/* Show fn each argument that nobody has asked for. It returns true for those
+ * that it takes. */
 void args_each(bool (*fn)(const char *name, const char *value))
 {
     for (u32 i = 0; i < nargs; i++)
@@ -125,6 +136,7 @@ void args_each(bool (*fn)(const char *name, const char *value))
             args[i].asked = true;
 }
 
+/* Refuse to boot if an argument was asked for by nobody. */
 void args_check(void)
 {
     for (u32 i = 0; i < nargs; i++)

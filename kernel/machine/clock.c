@@ -47,6 +47,7 @@ u64 clock_ns(void)
     return clock_charged ? charged_ns : counter_ns();
 }
 
+/* True if time is counted in instructions, or charged. */
 bool clock_is_virtual(void)
 {
     return clock_charged || counter_is_virtual();
@@ -71,12 +72,14 @@ static void arm(struct cpu *cpu, u64 when_ns)
         counter_ring();
 }
 
+/* Have no timer interrupt come on this hart. */
 static void disarm(struct cpu *cpu)
 {
     armed_ns[cpu->hart] = NEVER_NS;
     counter_quiet();
 }
 
+/* Return when this hart's timer interrupt is to come, or NEVER_NS. */
 u64 clock_due_ns(void)
 {
     return armed_ns[mycpu()->hart];
@@ -97,6 +100,7 @@ void clock_spend_past(u64 ns)
         counter_ring();
 }
 
+/* Wait for an interrupt. Charged time jumps to the next timer at once. */
 void clock_wait(void)
 {
     u64 due_ns = clock_due_ns();
@@ -110,6 +114,8 @@ void clock_wait(void)
 
 /* ---- timers ---- */
 
+/* Call fire(arg) on this hart at the given time, from an interrupt. The list
+ * stays in the order of time. */
 void timer_set(struct timer *t, u64 when_ns, void (*fire)(void *), void *arg)
 {
     irq_push_off();
@@ -137,6 +143,7 @@ static void unset(struct timer *t)
     __atomic_store_n(&t->cpu, NULL, __ATOMIC_RELEASE);
 }
 
+/* Cancel a timer. False: it was not set, or is being called right now. */
 bool timer_cancel(struct timer *t)
 {
     struct cpu *cpu;
@@ -150,6 +157,7 @@ bool timer_cancel(struct timer *t)
     return false;
 }
 
+/* Have the process on this hart give it up at this time; 0: it need not. */
 void clock_set_slice(u64 when_ns)
 {
     struct cpu *cpu = mycpu();
@@ -158,6 +166,7 @@ void clock_set_slice(u64 when_ns)
         arm(cpu, when_ns);
 }
 
+/* Return when this hart's next timer is due, or NEVER_NS. */
 u64 clock_next_ns(void)
 {
     struct cpu *cpu = mycpu();
@@ -189,6 +198,8 @@ static bool fire_one_due(struct cpu *cpu, bool *work)
     return true;
 }
 
+/* Call all timers that are due, and end the slice if it is over. True if there
+ * was work, or no timer was due. */
 bool clock_interrupt(void)
 {
     struct cpu *cpu = mycpu();
@@ -210,6 +221,8 @@ bool clock_interrupt(void)
 
 /* ---- disks of lab mode ---- */
 
+/* Arm anew after machine mode has set the clock a little back: else the next
+ * timer interrupt would come late. */
 void clock_was_set(void)
 {
     if (clock_charged)
@@ -220,6 +233,7 @@ void clock_was_set(void)
     irq_pop_off();
 }
 
+/* Stop the time of this hart, and remember what was armed (clock_go). */
 void clock_stop(void)
 {
     bool irq_was_on = irq_off();
@@ -231,11 +245,13 @@ void clock_stop(void)
     disarm(cpu);
 }
 
+/* While the time stands still: wait for a device's interrupt. */
 void clock_rest(void)
 {
     counter_rest();
 }
 
+/* Let the time go on where clock_stop has stopped it. */
 void clock_go(void)
 {
     struct cpu *cpu = mycpu();
@@ -247,6 +263,7 @@ void clock_go(void)
 
 /* ---- set-up ---- */
 
+/* At boot: make this hart's empty list of timers. */
 void clock_hart_init(void)
 {
     struct cpu *cpu = mycpu();
@@ -256,6 +273,7 @@ void clock_hart_init(void)
     counter_hart_init();
 }
 
+/* At boot: choose the clock, and find the time of day. */
 void clock_init(void)
 {
     clock_charged = arg_text("charged_ns");

@@ -40,6 +40,8 @@ extern inline __attribute__((gnu_inline)) u64 clock_wall_ns(void)
 }
 #endif
 
+/* Add what computing costs to charged time. Past armed_ns an interrupt is
+ * due. */
 static inline void clock_spend(u64 ns)
 {
     if (armed_ns[0] <= charged_ns + ns)

@@ -36,6 +36,7 @@ enum {
 static bool lab;        /* time counts instructions (in_lab) */
 static u64 ahead_ticks; /* longer than a few instructions take */
 
+/* Return the nanoseconds since power-on, in steps of the time base. */
 u64 counter_ns(void)
 {
     return csr_read(time) * machine.tick_ns;
@@ -52,22 +53,26 @@ bool counter_is_virtual(void)
     return lab;
 }
 
+/* Have the timer interrupt pending from this tick on. */
 static void set_compare(u64 ticks)
 {
     csr_write(0x14d, ticks); /* stimecmp */
 }
 
+/* Have the timer interrupt come at this time. */
 void counter_alarm(u64 when_ns)
 {
     set_compare(ticks_of_ns(when_ns));
     csr_set(sie, 1UL << INT_TIMER);
 }
 
+/* Raise the interrupt of charged time now. */
 void counter_ring(void)
 {
     csr_set(sip, 1UL << INT_SOFTWARE);
 }
 
+/* Take the interrupt back, whichever of the two it is. */
 void counter_quiet(void)
 {
     if (clock_charged)
@@ -108,6 +113,7 @@ static void wait_exactly(u64 interrupt, u64 end)
                  : "r"(end));
 }
 
+/* Wait for an interrupt. In lab mode the time jumps to due_ns. */
 void counter_wait(u64 due_ns)
 {
     if (!lab || due_ns == NEVER_NS) {
@@ -144,11 +150,14 @@ void counter_hart_init(void)
         machine_call(0, 0, 0, 0, NO_TIMER);
 }
 
+/* Return a register of the real-time clock. */
 static volatile u32 *rtc(u32 reg)
 {
     return (volatile u32 *)virt_of(machine.rtc.phys) + reg;
 }
 
+/* Return the wall clock's time in ns. Reading the low half latches the high
+ * one. */
 static i64 rtc_ns(void)
 {
     u64 low = *rtc(TIME_LOW);
@@ -222,6 +231,7 @@ static u64 few_instructions_ticks(void)
     return least + 2; /* each reading is rounded */
 }
 
+/* At boot: find out if time counts instructions. */
 void counter_init(bool may_be_lab)
 {
     lab = may_be_lab && machine.rtc.phys && in_lab();

@@ -7,6 +7,7 @@ struct cpu cpus[MAX_HARTS];
  * lowest page of each serves trap.S when another stack has overflowed. */
 _Alignas(STACK_STRIDE) char boot_stacks[MAX_HARTS][STACK_STRIDE];
 
+/* Begin on this hart: tp leads to its struct cpu from now on. */
 void cpu_init(u32 hart)
 {
     struct cpu *c = &cpus[hart];

@@ -48,6 +48,8 @@ extern char boot_stacks[MAX_HARTS][STACK_STRIDE]; /* each a hart's first */
  * Both are inline, because QEMU has to look up where each return leads, and a
  * call to another page. The twin and tests have functions of their own. */
 #ifdef __riscv
+/* Return this hart's struct cpu. Without interrupts off the process may move to
+ * another hart afterwards. */
 static inline struct cpu *mycpu(void)
 {
     struct cpu *c;
@@ -55,6 +57,7 @@ static inline struct cpu *mycpu(void)
     return c;
 }
 
+/* Return the current process, by one load: a switch cannot come in between. */
 static inline struct proc *myproc(void)
 {
     struct proc *p;

@@ -65,6 +65,7 @@ static u32 big_endian(const u8 *p)
     return (u32)p[0] << 24 | (u32)p[1] << 16 | (u32)p[2] << 8 | p[3];
 }
 
+/* Cut this many bytes off the front of a span, and return them. */
 static struct span take(struct span *from, u32 bytes)
 {
     if (bytes > from->bytes)
@@ -139,6 +140,7 @@ static struct span property(const struct node *node, const char *wanted)
     return (struct span){0};
 }
 
+/* Return a property's number, or the one given if it is absent. */
 static u32 number_or(const struct node *node, const char *name, u32 absent)
 {
     struct span s = property(node, name);
@@ -155,6 +157,7 @@ static u64 reg_of(const struct node *node, u64 *size)
     return address;
 }
 
+/* Return where a device's registers are, and its interrupt. */
 static struct device_node device_of(const struct node *node)
 {
     u64 size;
@@ -162,6 +165,7 @@ static struct device_node device_of(const struct node *node)
                                 .irq = number_or(node, "interrupts", 0)};
 }
 
+/* Add a virtio device. They are kept in the order of their addresses. */
 static void add_virtio(struct device_node device)
 {
     u32 i = machine.nvirtio++;
@@ -172,6 +176,7 @@ static void add_virtio(struct device_node device)
     machine.virtio[i] = device;
 }
 
+/* Count a hart, as one to use or one to spare. */
 static void add_hart(const struct node *node)
 {
     u64 size, hart = reg_of(node, &size);
@@ -183,6 +188,7 @@ static void add_hart(const struct node *node)
     machine.nharts++;
 }
 
+/* Take over what the kernel needs of this node. */
 static void look_at(const struct node *node)
 {
     if (!node->parent)
@@ -217,6 +223,7 @@ static u32 next_token(void)
     return token;
 }
 
+/* Read a node whose BEGIN_NODE is passed, and all below it. */
 static void read_node(const struct node *parent, u32 depth)
 {
     struct node node = {.parent = parent, .name = string_in(structs)};
@@ -242,6 +249,8 @@ static struct span block(struct span tree, u32 at, u32 bytes)
     return take(&tree, bytes);
 }
 
+/* Return the header, in this machine's byte order. Panics if it makes no
+ * sense. */
 static struct header read_header(const void *dtb)
 {
     struct span s = {dtb, sizeof(struct header)};
@@ -259,6 +268,7 @@ static struct header read_header(const void *dtb)
     return h;
 }
 
+/* Panic if the tree lacks something that the kernel needs. */
 static void check_machine(void)
 {
     if (!machine.memory_bytes)
@@ -273,6 +283,8 @@ static void check_machine(void)
         panic("fdt: the %u harts are not numbered from 0 on", machine.nharts);
 }
 
+/* Read the tree at this physical address into `machine`. Return where it
+ * lies. */
 struct region fdt_init(u64 phys)
 {
     if (phys > BOOT_MAP_GIB * GIB - MAX_BYTES) /* as far as it may reach */

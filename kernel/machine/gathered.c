@@ -2,6 +2,8 @@
 #include "kernel/machine/gathered.h"
 #include "kernel/machine/args.h"
 
+/* End the boot if two rows have one name. name(i) returns row i's, and NULL
+ * after the last. */
 void expect_names_differ(const char *what, row_name_fn *name)
 {
     const char *row, *file, *earlier;

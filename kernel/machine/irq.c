@@ -24,11 +24,13 @@
 
 static void (*handlers[MAX_IRQ])(u32 irq);
 
+/* Return a register of the controller. */
 static volatile u32 *reg(u64 offset)
 {
     return virt_of(machine.plic.phys + offset);
 }
 
+/* At boot: disable all interrupts for all harts. */
 void irq_init(void)
 {
     for (u32 hart = 0; hart < machine.nharts; hart++)
@@ -36,12 +38,14 @@ void irq_init(void)
             *reg(ENABLE_AT(hart, irq)) = 0;
 }
 
+/* Let this hart take interrupts of every priority. */
 void irq_hart_init(void)
 {
     *reg(THRESHOLD_AT(mycpu()->hart)) = 0;
     csr_set(sie, 1UL << INT_EXTERNAL);
 }
 
+/* Have fn called for an interrupt, and enable it on all harts. */
 void irq_register(u32 irq, void (*fn)(u32 irq))
 {
     if (irq == 0 || irq >= MAX_IRQ || handlers[irq])
@@ -52,6 +56,8 @@ void irq_register(u32 irq, void (*fn)(u32 irq))
         *reg(ENABLE_AT(hart, irq)) |= 1U << irq % 32;
 }
 
+/* Handle all interrupts that this hart can claim. Writing a number back
+ * completes it. */
 void irq_dispatch(void)
 {
     volatile u32 *claim = reg(CLAIM_AT(mycpu()->hart));

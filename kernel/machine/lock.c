@@ -24,12 +24,14 @@ void spin_wait(struct spinlock *l)
     while (__atomic_exchange_n(&l->locked, 1, __ATOMIC_ACQUIRE));
 }
 
+/* Handle an interrupt that came while interrupts were off. */
 void irq_let_in(struct cpu *c)
 {
     c->irq_waiting = false;
     irq_on();
 }
 
+/* Check the order of locks, and chain the lock to those held. */
 void lock_taken(struct cpu *c, struct spinlock *l)
 {
     const struct spinlock *outer = c->locks;
@@ -39,6 +41,7 @@ void lock_taken(struct cpu *c, struct spinlock *l)
     c->locks = l;
 }
 
+/* Take the lock off the chain. It need not be the innermost. */
 void lock_given(struct cpu *c, struct spinlock *l)
 {
     struct spinlock **at = &c->locks;

@@ -29,6 +29,7 @@ GAUGE(total_gauge, "mem.total", "pages", "the machine has", mem_total_pages);
 
 #define LISTED 0xf4ee11edU /* more than any page's references */
 
+/* At boot: manage this range. Its first pages hold the counts of references. */
 void mem_init(u64 first_phys, u64 end_phys)
 {
     mem.lock = SPINLOCK("mem", RANK_MEM);
@@ -40,6 +41,7 @@ void mem_init(u64 first_phys, u64 end_phys)
     assert(mem.frontier < mem.end);
 }
 
+/* Return the reference count of a page. */
 static u32 *refs_of(const void *page)
 {
     u64 phys = phys_of(page);
@@ -73,6 +75,8 @@ static void *take_free(u64 bytes)
     return start < end ? virt_of(start) : NULL;
 }
 
+/* Return this many bytes in whole pages that lie side by side, or NULL. Their
+ * contents are not set. */
 void *mem_reserve(u64 bytes)
 {
     HOLD(spin, &mem.lock);
@@ -88,6 +92,7 @@ void *mem_clear(void *start, u64 bytes)
     return start ? memset(start, 0, bytes) : NULL;
 }
 
+/* Return a page with one reference, or NULL. Its contents are not set. */
 void *page_alloc(void)
 {
     void *page = NULL;
@@ -116,6 +121,7 @@ void page_ref(void *page)
     assert(before > 0);
 }
 
+/* Give a reference back; the last one frees the page. NULL is allowed. */
 void page_free(void *page)
 {
     if (!page)
@@ -134,6 +140,8 @@ void page_free(void *page)
     mem.nfree++;
 }
 
+/* Free what mem_reserve gave, page by page. Its pages had no counts until
+ * now. */
 void mem_release(void *start, u64 bytes)
 {
     for (u64 at = 0; at < bytes; at += PAGE_SIZE) {
@@ -147,6 +155,7 @@ u32 page_refs(const void *page)
     return __atomic_load_n(refs_of(page), __ATOMIC_ACQUIRE);
 }
 
+/* Return how many pages could be allocated now. */
 u64 mem_free_pages(void)
 {
     HOLD(spin, &mem.lock);

@@ -10,11 +10,13 @@
 
 #include "kernel/machine/riscv.h" /* DIRECT_MAP */
 
+/* Return the physical address of a kernel address. */
 static inline u64 phys_of(const void *p)
 {
     return (u64)p - DIRECT_MAP;
 }
 
+/* Return the kernel address of a physical address. */
 static inline void *virt_of(u64 phys)
 {
     return (void *)(phys + DIRECT_MAP);

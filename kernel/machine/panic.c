@@ -31,6 +31,7 @@ extern const struct symbol ksyms_start[], ksyms_end[]; /* by address */
 
 static struct cpu *panic_cpu; /* the hart that panics */
 
+/* True if this hart is panicking. If another one is, stop here for ever. */
 bool panicking(void)
 {
     struct cpu *cpu = __atomic_load_n(&panic_cpu, __ATOMIC_ACQUIRE);
@@ -69,6 +70,8 @@ static bool has_frame(u64 fp, u64 below)
     return fp > below || frame / STACK_STRIDE != below / STACK_STRIDE;
 }
 
+/* Print the calls that led here. Each frame lies above the one before, so a
+ * damaged chain ends. */
 static void backtrace(u64 fp)
 {
     u64 below = 0;
@@ -81,6 +84,7 @@ static void backtrace(u64 fp)
     }
 }
 
+/* Interrupt all other harts: they stop in panicking(). */
 static void stop_others(void)
 {
     for (u32 hart = 0; hart < MAX_HARTS; hart++)
@@ -97,6 +101,7 @@ static void print_place(void)
     kprintf("\n");
 }
 
+/* Print the message and where it happened, and switch the machine off. */
 void panic(const char *fmt, ...)
 {
     static u32 depth;

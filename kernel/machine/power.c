@@ -14,6 +14,7 @@
 
 #define VIRT_TEST_PHYS 0x100000 /* on QEMU's virt: before the tree is read */
 
+/* Switch the machine off. QEMU ends with this status. Does not return. */
 void power_off(int status)
 {
     u64 phys = machine.test.phys ? machine.test.phys : VIRT_TEST_PHYS;

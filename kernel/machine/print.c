@@ -33,6 +33,8 @@ struct spec {
     bool is_long; /* 'l' or 'z' */
 };
 
+/* Add a character. A full line for the serial port is printed first; a full
+ * string only counts it. */
 static void put_char(struct out *out, char c)
 {
     if (out->to_uart && out->used == out->room) {
@@ -64,6 +66,7 @@ static void put_field(struct out *out, const struct spec *spec,
         put_spaces(out, pad);
 }
 
+/* Format a number, from its last digit to the first, with a prefix. */
 static void put_number(struct out *out, const struct spec *spec,
                        const char *prefix, u64 n, u32 base)
 {
@@ -77,6 +80,7 @@ static void put_number(struct out *out, const struct spec *spec,
     put_field(out, spec, first);
 }
 
+/* Read the flag, width and length of a conversion, and move past them. */
 static struct spec parse_spec(const char **fmt)
 {
     struct spec spec = {.left = **fmt == '-'};
@@ -87,6 +91,7 @@ static struct spec parse_spec(const char **fmt)
     return spec;
 }
 
+/* Format the next argument as its letter says. */
 static void put_conversion(struct out *out, const char *kind,
                            const struct spec *spec, va_list *args)
 {
@@ -117,6 +122,7 @@ static void put_conversion(struct out *out, const char *kind,
     }
 }
 
+/* Format all of fmt. */
 static void format(struct out *out, const char *fmt, va_list list)
 {
     va_list args; /* `list` may be the address of an array */
@@ -133,6 +139,8 @@ static void format(struct out *out, const char *fmt, va_list list)
     va_end(args);
 }
 
+/* Format into text of n bytes, cut to fit. Return the length that it would
+ * have. */
 int kvsnprintf(char *text, size_t n, const char *fmt, va_list list)
 {
     struct out out = {.text = text, .room = n ? n - 1 : 0};
@@ -151,6 +159,7 @@ int ksnprintf(char *text, size_t n, const char *fmt, ...)
     return length;
 }
 
+/* Print formatted text on the serial port. */
 void kvprintf(const char *fmt, va_list list)
 {
     char line[LINE_BYTES];
@@ -169,6 +178,7 @@ void kprintf(const char *fmt, ...)
 
 bool print_times;
 
+/* Print bytes. With console_times=1 the time goes before each line. */
 void print_bytes(const char *s, u64 n)
 {
     static bool in_line;

@@ -29,6 +29,8 @@ static u64 text_keep(struct text *t, const char *line, u64 n)
     return piece;
 }
 
+/* Add a line to the text. Bytes before t->from and after t->to are only
+ * counted. */
 static void text_put(struct text *t, const char *line, u64 n)
 {
     u64 before = t->at < t->from ? MIN(n, t->from - t->at) : 0;
@@ -44,6 +46,7 @@ static void text_put(struct text *t, const char *line, u64 n)
     t->at += n;
 }
 
+/* Add formatted text, less than a page at a time. */
 void text_printf(struct text *t, const char *fmt, ...)
 {
     va_list args;
@@ -54,6 +57,7 @@ void text_printf(struct text *t, const char *fmt, ...)
     text_put(t, t->line, n);
 }
 
+/* Have `print` make the text. Return 0 or an error. */
 int text_make(struct text *t, void (*print)(struct text *))
 {
     t->line = page_alloc();

@@ -34,12 +34,15 @@ struct region uart_kept; /* from the next byte on; print_lock guards it */
 
 static struct spinlock print_lock = SPINLOCK("print", RANK_PRINT);
 
+/* Return a register of the serial port. Before the device tree is read it is
+ * where QEMU has it. */
 static volatile u8 *reg(u32 i)
 {
     u64 phys = machine.uart.phys ? machine.uart.phys : VIRT_UART_PHYS;
     return (volatile u8 *)virt_of(phys) + i;
 }
 
+/* Set 8 data bits, no parity, no interrupts. */
 void uart_init(void)
 {
     *reg(INT_ENABLE) = 0;
@@ -47,6 +50,8 @@ void uart_init(void)
     *reg(MODEM_CONTROL) = MODEM_DTR_RTS_INT;
 }
 
+/* Send one byte: to the memory of the host while there is room, else by the
+ * line, when it is free. */
 static void put_byte(char c)
 {
     bool keep = uart_kept.start != uart_kept.end;
@@ -56,6 +61,7 @@ static void put_byte(char c)
     *to = c;
 }
 
+/* Print n bytes that stay together. */
 void uart_put(const char *s, u64 n)
 {
     HOLD(spin, panicking() ? NULL : &print_lock);
@@ -66,12 +72,14 @@ void uart_put(const char *s, u64 n)
     }
 }
 
+/* Wait until the last byte has left. */
 void uart_drain(void)
 {
     while (!(*reg(STATUS) & STATUS_ALL_SENT))
         ;
 }
 
+/* Return a byte that was received, or -1. */
 int uart_get(void)
 {
     return *reg(STATUS) & STATUS_RECEIVED ? *reg(DATA) : -1;

@@ -59,6 +59,7 @@ enum { ARP_ASK = 1, ARP_ANSWER };
 static const u8 ethernet_and_ip[] = {0, 1, 8, 0, MAC_BYTES, 4};
 static const u8 everyone[MAC_BYTES] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
+/* Send a frame by the link. True if it will arrive; false if it is dropped. */
 static bool put(const u8 *mac, u16 type, struct ethernet *head, u32 head_bytes,
                 const void *body, u32 bytes)
 {
@@ -73,6 +74,7 @@ static bool put(const u8 *mac, u16 type, struct ethernet *head, u32 head_bytes,
 
 /* ---- ARP ---- */
 
+/* Return the hardware address of a host, or NULL if it is not known. */
 static const u8 *find(u32 host)
 {
     if (host == BROADCAST)
@@ -83,6 +85,8 @@ static const u8 *find(u32 host)
     return NULL;
 }
 
+/* Note a host's address, over the oldest entry if it has none, and wake those
+ * who asked. */
 static void learn(u32 host, const u8 *mac)
 {
     struct neighbour *n = neighbours;
@@ -95,6 +99,7 @@ static void learn(u32 host, const u8 *mac)
     wakeup(neighbours);
 }
 
+/* Send an ARP packet about a host: a question to all, or an answer to it. */
 static void say(u16 operation, const u8 *mac, u32 host)
 {
     struct ethernet head;
@@ -108,6 +113,7 @@ static void say(u16 operation, const u8 *mac, u32 host)
     put(mac, TYPE_ARP, &head, sizeof head, &a, sizeof a);
 }
 
+/* Learn from an ARP packet that is for this host, and answer a question. */
 static void arp_receive(const struct arp *a, u32 bytes)
 {
     u16 operation = bytes < sizeof *a ? 0 : net16(a->operation);
@@ -126,6 +132,8 @@ static void arp_receive(const struct arp *a, u32 bytes)
         say(ARP_ANSWER, a->from_mac, from);
 }
 
+/* Return 0 once the host's address is known. It is asked for ASKED times,
+ * ASK_NS apart; then -EHOSTUNREACH. May sleep. */
 int ether_resolve(u32 host)
 {
     for (u32 i = 0; i < ASKED; i++) {
@@ -145,6 +153,8 @@ int ether_resolve(u32 host)
 
 /* ---- frames ---- */
 
+/* Send an IP packet to a host whose address is known. False if it was
+ * dropped. */
 bool ether_send(u32 host, struct ethernet *head, u32 head_bytes,
                 const void *body, u32 bytes)
 {
@@ -155,6 +165,7 @@ bool ether_send(u32 host, struct ethernet *head, u32 head_bytes,
     return false;
 }
 
+/* Take a frame that has come: its packet goes to IP or ARP. */
 void ether_receive(const void *frame, u32 bytes)
 {
     const struct ethernet *e = frame;
@@ -181,6 +192,7 @@ void net_probe(void)
     net.up = nic_probe(net.mac);
 }
 
+/* Take all frames that the device has, by interrupt. */
 static void arrived(void)
 {
     u32 bytes;
@@ -201,6 +213,7 @@ void net_init(void)
     ip_init();
 }
 
+/* Begin to receive: by the link of the model, or by the device alone. */
 void net_start(void)
 {
     if (net.up && !link_start(ether_receive))

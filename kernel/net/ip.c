@@ -35,6 +35,7 @@ static u16 next_id;
 
 /* ---- datagrams ---- */
 
+/* Return a free datagram; NULL (counted as dropped) if there is none. */
 struct datagram *datagram_get(void)
 {
     struct datagram *d =
@@ -70,6 +71,8 @@ u16 checksum_end(u32 sum)
 
 /* ---- sending ---- */
 
+/* Send data to a host, in as many fragments as it takes. False if one was
+ * dropped. All but the last have a multiple of 8 bytes, the unit of offsets. */
 bool ip_send(u32 to, u8 protocol, const void *data, u32 bytes)
 {
     struct {
@@ -119,6 +122,7 @@ static void deliver(struct datagram *d)
     }
 }
 
+/* Give up a datagram that is not whole yet. */
 static void give_up(struct datagram *d)
 {
     list_remove(&d->link);
@@ -204,6 +208,7 @@ static struct datagram *fragment(const struct ip *ip, const u8 *data, u32 at,
     return d;
 }
 
+/* Return a datagram that came in one packet, or NULL if none is free. */
 static struct datagram *whole(const struct ip *ip, const u8 *data, u32 bytes)
 {
     struct datagram *d = datagram_get();
@@ -215,6 +220,8 @@ static struct datagram *whole(const struct ip *ip, const u8 *data, u32 bytes)
     return d;
 }
 
+/* Take a packet: check it, put fragments together, and deliver what is
+ * whole. */
 void ip_receive(const void *packet, u32 bytes)
 {
     const struct ip *ip = packet;
@@ -244,6 +251,7 @@ void ip_receive(const void *packet, u32 bytes)
         deliver(d);
 }
 
+/* At boot: set the memory of all datagrams aside. */
 void ip_init(void)
 {
     struct datagram *all = mem_reserve(DATAGRAMS * sizeof *all);

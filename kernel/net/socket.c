@@ -33,6 +33,8 @@ struct echo {
     u16 checksum, id, sequence;
 } __attribute__((packed));
 
+/* Return the socket of this kind on this port, or NULL. Kind 0: any free
+ * one. */
 static struct socket *find(u32 kind, u16 port)
 {
     for (struct socket *s = sockets; s < sockets + SOCKETS; s++)
@@ -41,6 +43,7 @@ static struct socket *find(u32 kind, u16 port)
     return NULL;
 }
 
+/* Return a port that no socket of this kind has. */
 static u16 any_port(u32 kind)
 {
     while (next_port < FIRST_FREE || find(kind, next_port))
@@ -48,6 +51,7 @@ static u16 any_port(u32 kind)
     return next_port++;
 }
 
+/* Open a socket; port 0: on any free one. Return 0 or an error. */
 int socket_open(u64 kind, u64 port, struct socket **out)
 {
     if ((kind != SOCKET_UDP && kind != SOCKET_ECHO) || port > UINT16_MAX)
@@ -68,6 +72,7 @@ int socket_open(u64 kind, u64 port, struct socket **out)
     return 0;
 }
 
+/* Close a socket, and drop what is queued. */
 void socket_close(struct socket *s)
 {
     HOLD(spin, &net.lock);
@@ -86,6 +91,7 @@ static u32 pseudo(u32 from, u32 to, u32 bytes)
     return checksum(0, words, sizeof words); /* its zeros add nothing */
 }
 
+/* Put the head before the data, with its checksum over both. */
 static void put_head(const struct socket *s, struct net_address to,
                      struct datagram *d, u32 bytes)
 {
@@ -103,6 +109,8 @@ static void put_head(const struct socket *s, struct net_address to,
     memcpy(d->data, &u, sizeof u);
 }
 
+/* Send a datagram. Return its length, even if it was dropped on the way, or an
+ * error. */
 i64 socket_send(struct socket *s, struct net_address to, struct uio *u)
 {
     u64 bytes = u->left;
@@ -142,6 +150,8 @@ static bool is_damaged(struct datagram *d, const struct udp *u)
                                                 d->data, bytes));
 }
 
+/* Queue a datagram at its socket. It is dropped if there is none, or the queue
+ * is full. */
 void socket_deliver(struct datagram *d)
 {
     const struct udp *u = (const void *)d->data;
@@ -165,6 +175,8 @@ void socket_deliver(struct datagram *d)
     wakeup(s);
 }
 
+/* Take the first datagram of the queue, waiting until the deadline (0: for
+ * ever). */
 static int take(struct socket *s, u64 deadline_ns, struct datagram **d)
 {
     HOLD(spin, &net.lock);
@@ -175,6 +187,8 @@ static int take(struct socket *s, u64 deadline_ns, struct datagram **d)
     return 0;
 }
 
+/* Receive a datagram. Return its number of bytes; those past the caller's
+ * memory are lost. */
 i64 socket_receive(struct socket *s, struct net_address *from, struct uio *u,
                    u64 deadline_ns)
 {

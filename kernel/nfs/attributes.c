@@ -4,6 +4,7 @@
 
 /* ---- from the kernel to the client ---- */
 
+/* Return the file's type as ftype3 has it. */
 static u32 type_of(u32 mode)
 {
     static const u8 types[16] = {
@@ -20,6 +21,7 @@ static void put_time(struct xdr *x, u32 s, u32 ns)
     xdr_put(x, ns);
 }
 
+/* Put fattr3, the attributes of a locked inode. */
 void put_attributes(struct xdr *x, const struct inode *ip)
 {
     xdr_put(x, type_of(ip->mode));
@@ -37,12 +39,14 @@ void put_attributes(struct xdr *x, const struct inode *ip)
     put_time(x, ip->ctime_s, 0);
 }
 
+/* Put post_op_attr: attributes that follow. */
 void put_post(struct xdr *x, const struct inode *ip)
 {
     xdr_put(x, true);
     put_attributes(x, ip);
 }
 
+/* Lock the inode and put post_op_attr. Return 0 or an error. */
 int put_post_of(struct xdr *x, struct inode *ip)
 {
     TRY(ilock_valid(ip));
@@ -50,11 +54,14 @@ int put_post_of(struct xdr *x, struct inode *ip)
     return iunlock_with(ip, 0);
 }
 
+/* Return what wcc_data says of the inode before a change. */
 struct before before(const struct inode *ip)
 {
     return (struct before){ip->size, ip->mtime_s, ip->mtime_ns, ip->ctime_s};
 }
 
+/* Put wcc_data: the attributes before (b is NULL: left out) and after a
+ * change. */
 void put_wcc(struct xdr *x, const struct before *b, const struct inode *ip)
 {
     xdr_put(x, b != NULL);
@@ -66,11 +73,13 @@ void put_wcc(struct xdr *x, const struct before *b, const struct inode *ip)
     put_post(x, ip);
 }
 
+/* Make an unlocked inode durable. Return 0 or an error. */
 int make_stable(struct inode *ip)
 {
     return ilock_valid(ip) ?: iunlock_with(ip, ext2_fsync(ip));
 }
 
+/* Make a changed directory durable, and put its wcc_data. */
 int put_changed(struct xdr *x, struct inode *dir)
 {
     TRY(ilock_valid(dir));
@@ -84,6 +93,8 @@ int put_changed(struct xdr *x, struct inode *dir)
 /* How to set a time: not at all; to the server's time; to the call's. */
 enum { KEEP, SERVERS, CLIENTS };
 
+/* Take set_atime or set_mtime: *s is the wanted time. True if it is to be
+ * changed. */
 static bool take_time(struct xdr *x, u64 *s)
 {
     u32 how = xdr_u32(x);

@@ -28,6 +28,7 @@ static int check_root(struct inode *ip, char *path)
     return MIN(ext2_path(ip, path, PATH_BYTES), 0);
 }
 
+/* Note what is exported, and a verifier that no earlier start has had. */
 static void fill(struct inode *ip, const char *path)
 {
     struct stat st;
@@ -39,6 +40,7 @@ static void fill(struct inode *ip, const char *path)
     nfs_has_served = true;
 }
 
+/* Begin to serve this directory. -EBUSY: other processes serve another one. */
 int export_begin(const char *path)
 {
     OWNED(inode) struct inode *ip = NULL;
@@ -53,6 +55,7 @@ int export_begin(const char *path)
     return 0;
 }
 
+/* End to serve. The last process lets the directory go. */
 void export_end(void)
 {
     HOLD(sleep, &export_lock);
@@ -60,6 +63,7 @@ void export_end(void)
         iput(exported.root);
 }
 
+/* Take a handle apart. NFS_BADHANDLE: it is none of this export. */
 int take_numbers(struct call *c, u32 *ino, u32 *generation)
 {
     u32 n;
@@ -73,6 +77,7 @@ int take_numbers(struct call *c, u32 *ino, u32 *generation)
     return n != HANDLE_BYTES || disk != exported.disk ? NFS_BADHANDLE : 0;
 }
 
+/* Take a handle, and get its inode. Return 0 or an error. */
 int take_handle(struct call *c, struct inode **ip)
 {
     u32 ino, generation;
@@ -81,6 +86,7 @@ int take_handle(struct call *c, struct inode **ip)
     return ext2_find(exported.root, ino, generation, ip);
 }
 
+/* Put a handle of these numbers. */
 void put_numbers(struct xdr *x, u32 ino, u32 generation)
 {
     xdr_put(x, HANDLE_BYTES);
@@ -89,6 +95,7 @@ void put_numbers(struct xdr *x, u32 ino, u32 generation)
     xdr_put(x, generation);
 }
 
+/* Put the handle of an inode that is not locked. */
 int put_handle(struct xdr *x, struct inode *ip)
 {
     TRY(ilock_valid(ip));

@@ -8,12 +8,15 @@
 
 /* ---- attributes ---- */
 
+/* GETATTR: the attributes. */
 int serve_getattr(struct call *c)
 {
     put_attributes(&c->out, c->ip);
     return 0;
 }
 
+/* SETATTR: change attributes, unless the client's time of change (guard) is not
+ * the file's. */
 int serve_setattr(struct call *c)
 {
     struct inode *ip = c->ip;
@@ -53,6 +56,7 @@ static u32 allowed(const struct inode *ip)
     return may | (ip->mode & 0111 ? MAY_EXECUTE : 0);
 }
 
+/* ACCESS: which of the rights asked for there are. */
 int serve_access(struct call *c)
 {
     struct inode *ip = c->ip;
@@ -86,6 +90,7 @@ static i64 put_contents(struct call *c, struct inode *ip, u64 offset, u32 n)
     return n;
 }
 
+/* READLINK: the text of a symbolic link. */
 int serve_readlink(struct call *c)
 {
     struct inode *ip = c->ip;
@@ -95,6 +100,8 @@ int serve_readlink(struct call *c)
     return MIN(put_contents(c, ip, 0, TRANSFER_BYTES), 0);
 }
 
+/* READ: attributes, number of bytes, true at the end of the file; then the
+ * data. The head is put last. */
 int serve_read(struct call *c)
 {
     struct inode *ip = c->ip;
@@ -127,6 +134,7 @@ static int write_some(struct inode *ip, struct uio *u, enum stable stable)
     return stable == UNSTABLE ? 0 : ext2_fsync(ip);
 }
 
+/* WRITE: write the data, durable or not, as asked. */
 int serve_write(struct call *c)
 {
     struct inode *ip = c->ip;
@@ -157,6 +165,7 @@ static int commit(struct inode *ip)
     return error ?: lost;
 }
 
+/* COMMIT: make earlier unstable writes durable. */
 int serve_commit(struct call *c)
 {
     struct inode *ip = c->ip;

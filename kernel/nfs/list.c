@@ -34,6 +34,8 @@ static void put_plus(struct xdr *x, struct inode *dir, const char *name)
     }
 }
 
+/* Put one entry. If it does not fit, take it back and note that the answer is
+ * full. ".." of the exported directory leads to itself. */
 static void put_entry(struct xdr *x, struct listing *l, const struct dirent *d,
                       u64 after)
 {
@@ -66,6 +68,8 @@ static int take_entries(struct call *c, const struct listing *l)
     return sizeof c->entries - u.left;
 }
 
+/* Put the next few entries of the directory. Return the bytes of those taken
+ * from it, 0 at the end, or an error. */
 static int put_entries(struct call *c, struct listing *l)
 {
     int n = take_entries(c, l);
@@ -95,6 +99,7 @@ static int list(struct call *c, struct listing *l, u32 bytes)
     return n < 0 ? n : l->full && !l->any ? NFS_TOOSMALL : 0;
 }
 
+/* Take the arguments of either procedure, and list. */
 static int serve_list(struct call *c, bool plus)
 {
     struct listing l = {.plus = plus};
@@ -107,11 +112,13 @@ static int serve_list(struct call *c, bool plus)
     return args_end(c) ?: list(c, &l, bytes);
 }
 
+/* READDIR: names and inode numbers. */
 int serve_readdir(struct call *c)
 {
     return serve_list(c, false);
 }
 
+/* READDIRPLUS: also attributes and handles. */
 int serve_readdirplus(struct call *c)
 {
     return serve_list(c, true);

@@ -54,6 +54,8 @@ static int step(struct inode **at, const char **path)
     return 0;
 }
 
+/* Find a directory in the export by its path, name by name. Return 0 or an
+ * error. */
 static int find(const char *path, struct inode **out)
 {
     path = below_export(path);
@@ -95,6 +97,7 @@ static void forget(u32 host, const struct inode *ip)
             m->host = 0;
 }
 
+/* Add a row to the table of mounts. The oldest of MOUNTS makes room. */
 static void remember(u32 host, const struct inode *ip)
 {
     forget(host, ip);
@@ -113,6 +116,7 @@ static bool find_mount(u32 i, u32 *host, struct inode **ip)
     return m.host && ext2_find(exported.root, m.ino, m.generation, ip) == 0;
 }
 
+/* Put an address as text. */
 static void put_host(struct xdr *x, u32 host)
 {
     char text[16];
@@ -123,6 +127,7 @@ static void put_host(struct xdr *x, u32 host)
 
 /* ---- the procedures ---- */
 
+/* MNT: the handle of a directory. */
 static int mnt(struct call *c)
 {
     TRY(take_path(c, &c->ip));
@@ -152,6 +157,7 @@ static int dump(struct call *c)
     return 0;
 }
 
+/* UMNT: forget a mount. */
 static int umnt(struct call *c)
 {
     if (take_path(c, &c->ip) == 0)
@@ -159,12 +165,14 @@ static int umnt(struct call *c)
     return 0;
 }
 
+/* UMNTALL: forget all mounts of the caller. */
 static int umntall(struct call *c)
 {
     forget(c->from.host, NULL);
     return 0;
 }
 
+/* EXPORT: the one directory. */
 static int list_exports(struct call *c)
 {
     xdr_put(&c->out, true);

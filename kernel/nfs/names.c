@@ -14,6 +14,8 @@ static bool is_dots(const char *name)
     return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
+/* Take a directory's handle and a name in it. The name is one that a directory
+ * can have. */
 int take_name(struct call *c, struct inode **dir, char name[NAME_BYTES + 1])
 {
     u32 n;
@@ -36,6 +38,7 @@ int find_name(struct inode *dir, const char *name, struct inode **ip)
     return lookup(dir, stays ? "." : name, ip);
 }
 
+/* LOOKUP: the handle of what has this name. */
 int serve_lookup(struct call *c)
 {
     TRY(find_name(c->ip, c->name, &c->made) ?: put_handle(&c->out, c->made));
@@ -97,6 +100,7 @@ static int create(struct call *c, enum how how, struct wanted *w)
     return error;
 }
 
+/* CREATE: make a regular file, in one of the three ways. */
 int serve_create(struct call *c)
 {
     struct wanted w;
@@ -120,6 +124,7 @@ static int finish_making(struct call *c, struct wanted *w)
     return iunlock_with(c->made, set_wanted(c->made, w)) ?: put_made(c);
 }
 
+/* MKDIR: make a directory, with mode 0755 if none is given. */
 int serve_mkdir(struct call *c)
 {
     struct wanted w;
@@ -128,6 +133,7 @@ int serve_mkdir(struct call *c)
     return finish_making(c, &w);
 }
 
+/* SYMLINK: make a symbolic link. Its text has no zero byte. */
 int serve_symlink(struct call *c)
 {
     PAGE_OWNED char *text = page_alloc();
@@ -148,6 +154,7 @@ int serve_mknod(struct call *)
     return NFS_NOTSUPP;
 }
 
+/* LINK: give a file a second name. */
 int serve_link(struct call *c)
 {
     TRY(take_handle(c, &c->ip) ?: take_name(c, &c->other, c->name));
@@ -179,6 +186,7 @@ static int make_removal_stable(struct call *c)
     return ext2_fsync(ip);
 }
 
+/* Remove a name, by unlink or by rmdir, durably. */
 static int remove(struct call *c,
                   int (*remove_at)(struct inode *, const char *))
 {
@@ -187,16 +195,19 @@ static int remove(struct call *c,
     return put_changed(&c->out, c->ip);
 }
 
+/* REMOVE: remove the name of a file. */
 int serve_remove(struct call *c)
 {
     return remove(c, ext2_unlink_at);
 }
 
+/* RMDIR: remove an empty directory. */
 int serve_rmdir(struct call *c)
 {
     return remove(c, ext2_rmdir_at);
 }
 
+/* RENAME: from one directory and name to another. */
 int serve_rename(struct call *c)
 {
     TRY(take_name(c, &c->other, c->other_name));

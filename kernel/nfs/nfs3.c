@@ -7,6 +7,7 @@
  * files, times that clients set. */
 #define PROPERTIES 0x1b
 
+/* FSSTAT: bytes and inodes, in all and free. */
 int serve_fsstat(struct call *c)
 {
     struct statfs s;
@@ -22,6 +23,7 @@ int serve_fsstat(struct call *c)
     return 0;
 }
 
+/* FSINFO: the server's limits. */
 int serve_fsinfo(struct call *c)
 {
     put_post(&c->out, c->ip);
@@ -38,6 +40,7 @@ int serve_fsinfo(struct call *c)
     return 0;
 }
 
+/* PATHCONF: limits of names. */
 int serve_pathconf(struct call *c)
 {
     put_post(&c->out, c->ip);
@@ -52,6 +55,7 @@ int serve_pathconf(struct call *c)
 
 /* ---- all procedures ---- */
 
+/* NULL: does nothing, so that a client learns that the server is there. */
 int serve_null(struct call *)
 {
     return 0;
@@ -72,6 +76,8 @@ static int ask_guards(struct call *c)
     return 0;
 }
 
+/* Take what the procedure is about (a name, or a file, which is locked), and
+ * call its function. */
 static int serve(struct call *c)
 {
     const struct procedure *p = c->procedure;
@@ -84,6 +90,8 @@ static int serve(struct call *c)
     return ivalid(c->ip) ?: p->serve(c);
 }
 
+/* Serve a call of NFS, and give back all inodes that it got. Return its
+ * status. */
 int serve_procedure(struct call *c)
 {
     struct inode **mine[] = {&c->ip, &c->other, &c->made};

@@ -4,6 +4,7 @@
  * version 3. */
 #include "kernel/nfs/internal.h"
 
+/* GETPORT: the port of a program, 0 if it is not served by UDP. */
 static int getport(struct call *c)
 {
     u32 program = xdr_u32(&c->in), port = 0;
@@ -17,6 +18,7 @@ static int getport(struct call *c)
     return 0;
 }
 
+/* DUMP: all programs. */
 static int dump(struct call *c)
 {
     for (u32 i = 0; i < PROGRAMS; i++) {

@@ -11,11 +11,14 @@
 #include "kernel/machine/mem.h"
 #include "kernel/nfs/internal.h"
 
+/* True if the table is of this start of the server. */
 bool promises_current(const struct promises *p)
 {
     return p && p->epoch == exported.verifier;
 }
 
+/* Make the table empty, once for each start of the server. Return 0 or
+ * -ENOMEM. */
 int promises_start(struct promises **p, u64 bytes, const char *mark,
                    u64 grace_ns, struct spinlock *lock)
 {
@@ -35,6 +38,7 @@ int promises_start(struct promises **p, u64 bytes, const char *mark,
     return 0;
 }
 
+/* Make the mark, before the first promise. Return 0 or an error. */
 int promises_mark(const char *mark)
 {
     struct inode *ip;
@@ -44,6 +48,8 @@ int promises_mark(const char *mark)
     return error == -EEXIST ? 0 : error ?: make_stable(exported.root);
 }
 
+/* True if one more serving process may wait for a client; then it is counted.
+ * More than half of them must be free to answer. */
 bool promises_may_wait(struct promises *p)
 {
     bool may = 2 * p->waiting + 2 < exported.users;

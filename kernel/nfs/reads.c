@@ -29,6 +29,8 @@ static struct row *find(const struct inode *ip)
     return r < rows + FILES ? r : NULL;
 }
 
+/* Get the streams of a file that is about to be read; none if it is not
+ * remembered. */
 void reads_begin(const struct inode *ip, struct streams *s)
 {
     HOLD(spin, &lock);
@@ -39,6 +41,7 @@ void reads_begin(const struct inode *ip, struct streams *s)
         memset(s, 0, sizeof *s);
 }
 
+/* Return the row that was used longest ago. */
 static struct row *oldest(void)
 {
     struct row *r = rows;
@@ -48,6 +51,7 @@ static struct row *oldest(void)
     return r;
 }
 
+/* Remember the streams of a file that was read, in place of the oldest row. */
 void reads_end(struct inode *ip, const struct streams *s)
 {
     struct streams gone = {0};

@@ -29,6 +29,7 @@ static struct spinlock lock = SPINLOCK("replies", RANK_FILE);
 static struct row *rows; /* lock, and all below */
 static u32 next;
 
+/* Allocate the rows, once. Return 0 or -ENOMEM. */
 int replies_start(void)
 {
     if (rows)
@@ -64,6 +65,8 @@ static struct row *take(void)
     return NULL;
 }
 
+/* Look whether the call is a repetition. If it is new, note that it is being
+ * served; if it is answered, the answer is in c->reply. */
 enum repeated replies_begin(struct call *c)
 {
     HOLD(spin, &lock);
@@ -82,6 +85,7 @@ enum repeated replies_begin(struct call *c)
     return REPEATED_NOT;
 }
 
+/* The call is served: remember its answer, if it fits. */
 void replies_end(const struct call *c)
 {
     u32 bytes = c->out.at - c->reply;

@@ -26,6 +26,7 @@ COUNTER_WITH(repeated, "nfs.repeated", "calls",
 COUNTER_WITH(damaged, "nfs.damaged", "calls", "could not be decoded in whole",
              &nfs_has_served);
 
+/* Count a call that cannot be decoded. */
 void nfs_damaged(void)
 {
     count(&damaged, 1);
@@ -33,6 +34,7 @@ void nfs_damaged(void)
 
 /* ---- the head of a call ---- */
 
+/* Take the head of a message. Credentials and verifier are passed over. */
 struct rpc_head rpc_take_head(struct xdr *x)
 {
     struct rpc_head h;
@@ -46,6 +48,7 @@ struct rpc_head rpc_take_head(struct xdr *x)
     return h;
 }
 
+/* True if the head calls this procedure of version 1 of this program. */
 bool rpc_calls(const struct rpc_head *h, u32 program, u32 procedure)
 {
     return h->type == RPC_CALL && h->rpc == RPC_VERSION &&
@@ -62,6 +65,7 @@ static void put_versions(struct call *c, u32 version)
     xdr_put(&c->out, version);
 }
 
+/* Put the head of an answer: the call was accepted, with this state. */
 static void accept(struct call *c, enum accepted state)
 {
     xdr_put(&c->out, ACCEPTED);
@@ -114,6 +118,7 @@ static void serve(struct call *c)
     }
 }
 
+/* Return the program with this number, or NULL. */
 static const struct program *find(u32 number)
 {
     for (u32 i = 0; i < PROGRAMS; i++)
@@ -166,6 +171,8 @@ static bool answer(struct call *c, const struct rpc_head *h)
     return true;
 }
 
+/* Answer a call. Return the length of the answer in c->reply, or 0 if there is
+ * none. */
 u32 rpc_answer(struct call *c, struct net_address from, u8 *call, u32 bytes)
 {
     c->from = from;

@@ -25,6 +25,7 @@ static int serve_one(struct server *s)
     return 0;
 }
 
+/* Serve calls until the process is killed. Return the error. */
 static int serve(struct socket *socket)
 {
     struct server *s = mem_reserve(sizeof *s);
@@ -38,6 +39,7 @@ static int serve(struct socket *socket)
     return error;
 }
 
+/* Export the path on this socket until the process is killed. */
 int nfs_serve(struct socket *socket, const char *path)
 {
     TRY(export_begin(path));

@@ -4,6 +4,8 @@
 
 #define PADDED(n) (((u64)(n) + 3) / 4 * 4)
 
+/* Pass n bytes and their padding. Return where they begin, or NULL past the
+ * end: x is bad from then on, and all that follows fails too. */
 u8 *xdr_skip(struct xdr *x, u32 n)
 {
     u8 *at = x->at;
@@ -15,6 +17,7 @@ u8 *xdr_skip(struct xdr *x, u32 n)
     return at;
 }
 
+/* Take a word; 0 if x is bad. */
 u32 xdr_u32(struct xdr *x)
 {
     const u8 *p = xdr_skip(x, 4);
@@ -27,6 +30,7 @@ u64 xdr_u64(struct xdr *x)
     return high << 32 | xdr_u32(x);
 }
 
+/* Take a truth value. A word other than 0 and 1 makes x bad. */
 bool xdr_bool(struct xdr *x)
 {
     u32 word = xdr_u32(x);
@@ -34,6 +38,7 @@ bool xdr_bool(struct xdr *x)
     return !x->bad && word;
 }
 
+/* Take bytes with their length in *n. More than `most` makes x bad. */
 u8 *xdr_bytes(struct xdr *x, u32 *n, u32 most)
 {
     *n = xdr_u32(x);
@@ -41,6 +46,7 @@ u8 *xdr_bytes(struct xdr *x, u32 *n, u32 most)
     return xdr_skip(x, *n);
 }
 
+/* Put a word, its highest byte first. */
 void xdr_put(struct xdr *x, u32 word)
 {
     u8 *p = xdr_skip(x, 4);
@@ -54,6 +60,7 @@ void xdr_put64(struct xdr *x, u64 v)
     xdr_put(x, v);
 }
 
+/* Leave room for n bytes, and zero the padding after them. */
 void xdr_pad(struct xdr *x, u32 n)
 {
     u8 *p = xdr_skip(x, n);
@@ -61,6 +68,7 @@ void xdr_pad(struct xdr *x, u32 n)
         memset(p + n, 0, PADDED(n) - n);
 }
 
+/* Put n bytes with their length. */
 void xdr_put_bytes(struct xdr *x, const void *bytes, u32 n)
 {
     xdr_put(x, n);
