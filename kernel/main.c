@@ -31,6 +31,7 @@
 
 extern char kernel_end[];
 
+/* Return the disk that root= names; disk0 without it. */
 static struct disk *root_disk(void)
 {
     const char *name = arg_text("root") ?: "disk0";
@@ -48,6 +49,7 @@ static const char *drive_name(u32 i, const char **file)
     return row ? row->name : NULL;
 }
 
+/* End the boot if two rows of a table have one name. */
 static void check_tables(void)
 {
     expect_names_differ("counters", stat_name);
@@ -67,6 +69,7 @@ static void begin_evenly(void)
         sleep_until(&lock, &lock, (clock_ns() / NS_PER_S + 1) * NS_PER_S);
 }
 
+/* The boot thread: what may sleep. It becomes process 1. */
 static void boot(void *)
 {
     trace_init();
@@ -114,6 +117,7 @@ static void fit_machine(void)
                 machine.nharts + machine.spare_harts, machine.nharts);
 }
 
+/* Bring the kernel up on hart 0. */
 static void start_first(u64 dtb_phys)
 {
     uart_init();
@@ -140,6 +144,7 @@ static void start_first(u64 dtb_phys)
     kthread("boot", boot, NULL);
 }
 
+/* Bring a further hart up. */
 static void start_other(void)
 {
     vm_use(NULL);
@@ -147,6 +152,7 @@ static void start_other(void)
     clock_hart_init();
 }
 
+/* The first C function of each hart. It ends as the hart's idle loop. */
 void start(u32 hart, u64 dtb_phys)
 {
     cpu_init(hart); /* locks need it */

@@ -61,6 +61,8 @@ static inline void list_push_front(struct list *head, struct list *n)
     list_insert_before(head->next, n);
 }
 
+/* Take n off its list. It is on none afterwards; if it was on none, nothing
+ * happens. */
 static inline void list_remove(struct list *n)
 {
     n->prev->next = n->next;
@@ -74,6 +76,7 @@ static inline struct list *list_first(const struct list *head)
     return head->next == head ? NULL : head->next;
 }
 
+/* Take the first item off and return it; NULL if the list is empty. */
 static inline struct list *list_pop_front(struct list *head)
 {
     struct list *n = list_first(head);

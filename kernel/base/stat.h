@@ -55,6 +55,7 @@ typedef void stat_source_fn(struct text *);
     static stat_source_fn *const fn##_stat_source \
         __attribute__((used, section("stat_sources"))) = fn
 
+/* Add n to a counter. */
 static inline void count(struct stat_row *c, u64 n)
 {
     __atomic_fetch_add(&c->value, n, __ATOMIC_RELAXED);

@@ -76,6 +76,8 @@ void *memcpy(void *restrict to, const void *restrict from, size_t n)
     return to;
 }
 
+/* Copy n bytes. The two may overlap: upward, unless `to` lies within `from`'s
+ * bytes. */
 void *memmove(void *to, const void *from, size_t n)
 {
     if ((uintptr_t)to - (uintptr_t)from >= n)
@@ -147,6 +149,8 @@ size_t strlcpy(char *to, const char *from, size_t n)
     return length;
 }
 
+/* Read a decimal number that is all of the text. False if it is none, or too
+ * large. */
 bool parse_u64(const char *text, u64 *value)
 {
     u64 sum = 0;

@@ -27,6 +27,7 @@ struct tree_gap_ {
     struct tree_node *before, *after;
 };
 
+/* Return the last node below the key and the first at or above it. */
 static inline struct tree_gap_ tree_gap_(const struct tree *t, u64 key)
 {
     struct tree_gap_ gap = {NULL, NULL};
@@ -99,6 +100,8 @@ static inline void tree_rotate_up_(struct tree *t, struct tree_node *n)
     p->up = n;
 }
 
+/* Insert as in a search tree, then rotate up until the priorities form a heap
+ * again. */
 static inline void tree_insert(struct tree *t, struct tree_node *n, u64 key)
 {
     struct tree_node **at = &t->root, *up = NULL;

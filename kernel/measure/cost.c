@@ -26,17 +26,21 @@ struct cost_row cost_rows[COST_ROWS] = {
 
 u64 instruction_ns;
 
+/* Charge n times what the row costs. The inline charge() has asked for charged
+ * time. */
 void cost_charge(u32 row, u64 n)
 {
     cost_pay(row, n);
 }
 
+/* Charge a row whose cost is for 1024 bytes. */
 void cost_charge_bytes(u32 row, u64 bytes)
 {
     cost_rows[row].charged += bytes;
     clock_spend(cost_ns(cost_rows[row].instructions * bytes / 1024));
 }
 
+/* At boot: how long an instruction takes in charged time. */
 void cost_init(void)
 {
     if (clock_charged)

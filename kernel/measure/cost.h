@@ -71,12 +71,14 @@ static inline void cost_pay(u32 row, u64 n)
     clock_spend(cost_ns(cost_rows[row].instructions * n));
 }
 
+/* Charge n times what the row costs, in charged time. */
 static inline void charge(u32 row, u64 n)
 {
     if (clock_charged)
         cost_charge(row, n);
 }
 
+/* Charge a row whose cost is for 1024 bytes, in charged time. */
 static inline void charge_bytes(u32 row, u64 bytes)
 {
     if (clock_charged)

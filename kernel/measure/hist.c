@@ -25,6 +25,8 @@ u32 hist_bucket(u64 value)
     return (power - 7) * 128 + (value >> (power - 7));
 }
 
+/* Return the lowest value of a bucket. Below 256 each value is a bucket; above
+ * there are 128 to a power of two. */
 u64 hist_low(u32 bucket)
 {
     if (bucket < 256)
@@ -35,6 +37,8 @@ u64 hist_low(u32 bucket)
 
 extern const char *const __start_histogram_files[];
 
+/* Return the name of histogram i, and the file that defines it; NULL after the
+ * last. */
 const char *hist_name(u32 i, const char **file)
 {
     if (i >= __stop_histograms - __start_histograms)
@@ -43,6 +47,7 @@ const char *hist_name(u32 i, const char **file)
     return __start_histograms[i].name;
 }
 
+/* Make the buckets of all histograms, of each disk if they are for disks. */
 void hist_init(u32 disks)
 {
     u32 of_disks = 0;
@@ -69,6 +74,7 @@ void hist_add(struct histogram *h, u64 value)
     add(&h->units[0], hist_bucket(value), value);
 }
 
+/* Add a value of a request to its disk's histogram and to its process's. */
 void hist_add_request(struct histogram *h, u32 disk, u32 pid, u64 value)
 {
     u32 bucket = hist_bucket(value);
@@ -79,6 +85,7 @@ void hist_add_request(struct histogram *h, u32 disk, u32 pid, u64 value)
 
 /* ---- as text ---- */
 
+/* Return the sum of all buckets. A group that is NULL is empty. */
 static u64 total(const u32 *const group[HIST_GROUPS])
 {
     u64 n = 0;
@@ -87,6 +94,7 @@ static u64 total(const u32 *const group[HIST_GROUPS])
     return n;
 }
 
+/* Print the buckets of one group that are not empty. */
 static void print_group(struct text *t, u32 first, const u32 *counts)
 {
     for (u32 i = 0; i < HIST_GROUP; i++)
@@ -95,6 +103,7 @@ static void print_group(struct text *t, u32 first, const u32 *counts)
                         hist_low(first + i + 1), counts[i]);
 }
 
+/* Print one histogram as text. */
 void hist_print(struct text *t, const char *name, const char *unit, u64 sum,
                 const u32 *const group[HIST_GROUPS])
 {
@@ -104,6 +113,7 @@ void hist_print(struct text *t, const char *name, const char *unit, u64 sum,
             print_group(t, i * HIST_GROUP, group[i]);
 }
 
+/* Print the histogram of the system (unit 0) or of one disk. */
 static void print_unit(struct text *t, const struct histogram *h, u32 unit)
 {
     const struct hist_unit *u = &h->units[unit];

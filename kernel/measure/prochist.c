@@ -45,6 +45,7 @@ static struct {
 
 COUNTER(lost, "prochist.lost", "processes", "that gave way to newer ones");
 
+/* Return memory; end the boot if there is none. */
 static void *reserve(u64 bytes)
 {
     void *start = mem_reserve(bytes);
@@ -53,6 +54,7 @@ static void *reserve(u64 bytes)
     return start;
 }
 
+/* Make all accounts, each with one histogram of each kind behind it. */
 static void make_accounts(void)
 {
     u64 bytes =
@@ -66,6 +68,8 @@ static void make_accounts(void)
     }
 }
 
+/* Make the pool of groups of buckets: as large as is expected to be used, at
+ * most a share of the memory. */
 static void make_pool(void)
 {
     u64 least = store.histograms * HIST_GROUPS; /* one process needs no more */
@@ -126,6 +130,8 @@ static struct account *account_find(u32 pid)
     return NULL;
 }
 
+/* Return an account for the process: that of the one longest without a
+ * request. */
 static struct account *account_make(u32 pid)
 {
     struct account *a = LIST_ITEM(store.accounts.next, struct account, link);
@@ -149,6 +155,7 @@ static struct account *account_of(u32 pid)
     return a;
 }
 
+/* Add a value to the process's histogram. */
 void prochist_add(const struct histogram *h, u32 pid, u32 bucket, u64 value)
 {
     HOLD(spin, &store.lock);
@@ -187,6 +194,7 @@ static void print_account(struct text *t, const struct account *a)
     }
 }
 
+/* Print all accounts by pid. The lock is given back after each. */
 static void print_all(struct text *t)
 {
     u64 next = 0;

@@ -13,6 +13,8 @@ extern const char *const __start_stat_files[];
 extern stat_source_fn *const __start_stat_sources[];
 extern stat_source_fn *const __stop_stat_sources[];
 
+/* Return the name of row i, and the file that defines it; NULL after the
+ * last. */
 const char *stat_name(u32 i, const char **file)
 {
     if (i >= __stop_stats - __start_stats)
@@ -21,6 +23,8 @@ const char *stat_name(u32 i, const char **file)
     return __start_stats[i].name;
 }
 
+/* Print all counters and gauges. Rows of devices that are not there are left
+ * out. */
 static void print_stats(struct text *t)
 {
     trace(TRACE_counted, 0, 0, 0, 0);

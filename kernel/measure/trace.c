@@ -39,6 +39,7 @@ static u64 written(void)
     return trace_ring ? trace_ring->written : 0;
 }
 
+/* Return how many records were overwritten. */
 static u64 lost(void)
 {
     u64 n = written();
@@ -49,6 +50,7 @@ GAUGE(phys_gauge, "trace.phys", "address", "physical, of the ring", ring_phys);
 GAUGE(written_gauge, "trace.written", "records", "ever written", written);
 GAUGE(lost_gauge, "trace.lost", "records", "overwritten by newer ones", lost);
 
+/* At boot: make the ring, and hand it to machine mode for good. */
 void trace_init(void)
 {
     u64 n = arg_number("trace_k", 0, 0, MAX_K) * 1024;
@@ -67,6 +69,7 @@ void trace_init(void)
         boot_fail("trace_k=%lu: machine mode refuses the trace", n / 1024);
 }
 
+/* Have machine mode append a record. */
 void trace_write_at(u64 time_ns, enum trace_event event, u32 disk, u64 block,
                     u32 pid, u64 argument)
 {

@@ -116,6 +116,7 @@ static const char *refusal(const struct policy *p)
     return NULL;
 }
 
+/* Return what faults= says. Without it check=1 means panic. */
 static enum after_fault after_fault(void)
 {
     static const char *const names[] = {"switch", "panic", "answer"};
@@ -142,6 +143,7 @@ void registry_check(void)
                           __start_policy_files[p - __start_policies]);
 }
 
+/* At boot: check all policies, and give the tunables their defaults. */
 void registry_init(void)
 {
     sleep_lock_init(&control.lock, "policy control");
@@ -158,6 +160,7 @@ void registry_init(void)
     }
 }
 
+/* Return the policy of this kind and name, or NULL. */
 static const struct policy *find(enum policy_kind kind, const char *name)
 {
     POLICY_EACH (p)
@@ -213,6 +216,8 @@ static void start(const struct policy *p)
     policy_in_use[p->kind] = p;
 }
 
+/* At boot: the owner of a kind puts its policy to use, by the argument or the
+ * default. */
 void policy_own(enum policy_kind kind, struct policy_owner owner)
 {
     const char *name = arg_text(kinds[kind].name) ?: kinds[kind].def;
@@ -225,6 +230,8 @@ void policy_own(enum policy_kind kind, struct policy_owner owner)
         boot_fail("%s=%s: %s", kinds[kind].name, p->name, reason);
 }
 
+/* Stop the policy in use, and start the other. The owner keeps all questions
+ * away meanwhile. */
 void policy_switch(const struct policy *to)
 {
     const struct policy *from = policy_in_use[to->kind];
@@ -245,6 +252,8 @@ static void note_first_fault(enum policy_kind kind, const char *what)
             kinds[kind].name, p->name, what);
 }
 
+/* The policy in use has answered wrongly: print and count it. Return what is to
+ * take over, or NULL to go on with it. */
 const struct policy *policy_fault(enum policy_kind kind, u32 disk, u64 about,
                                   const char *what)
 {
@@ -263,6 +272,7 @@ const struct policy *policy_fault(enum policy_kind kind, u32 disk, u64 about,
     return def;
 }
 
+/* Start a policy whose disks change over one by one. Return the one before. */
 const struct policy *policy_begin(const struct policy *to)
 {
     HOLD(spin, &changing);
@@ -272,6 +282,8 @@ const struct policy *policy_begin(const struct policy *to)
     return from;
 }
 
+/* A disk's policy has answered wrongly. True if another one is in use now, to
+ * which the disk goes over. */
 bool policy_take_over(const struct policy *wrong, u32 disk, u64 about,
                       const char *what)
 {
@@ -284,17 +296,20 @@ bool policy_take_over(const struct policy *wrong, u32 disk, u64 about,
     return to;
 }
 
+/* Panic if a policy's check has found something wrong. */
 static void stop_if(const struct policy *p, const char *wrong)
 {
     if (wrong)
         panic("policy check: %s/%s: %s", kinds[p->kind].name, p->name, wrong);
 }
 
+/* Under check=1, have the policy check its own state. */
 void policy_check(const struct policy *p)
 {
     stop_if(p, control.strict && p->check ? p->check() : NULL);
 }
 
+/* Under check=1, have the policy check what it keeps of this queue. */
 void policy_check_disk(const struct policy *p, const struct queue *q)
 {
     const char *(*check)(const struct queue *) =
@@ -329,6 +344,7 @@ refuse(char *why, const char *fmt, ...)
     return -EINVAL;
 }
 
+/* Put a policy to use. Return 0, or an error with the reason in `why`. */
 static int use(const char *kind_name, const char *name, char *why)
 {
     for (u32 kind = 0; kind < POLICY_KINDS; kind++) {
@@ -389,6 +405,7 @@ static int put(const struct policy *p, struct tunable *t, u64 value, char *why)
     return 0;
 }
 
+/* Set a tunable. Return 0, or an error with the reason in `why`. */
 static int set(const char *name, const char *value_text, char *why)
 {
     struct tunable *found;
@@ -407,6 +424,8 @@ static int set(const char *name, const char *value_text, char *why)
     return put(of, found, value, why);
 }
 
+/* Carry out one line of control. Return 0, or an error with the reason in
+ * `why`. */
 int policy_control(const char *line, char *why)
 {
     char copy[POLICY_LINE_BYTES], *rest = copy;
@@ -421,6 +440,8 @@ int policy_control(const char *line, char *why)
     return refuse(why, "want \"use KIND NAME\" or \"set POLICY.TUNABLE N\"");
 }
 
+/* For args_each: set the tunable that the argument names. False: there is
+ * none. */
 static bool boot_tunable(const char *name, const char *value)
 {
     char why[POLICY_LINE_BYTES];
@@ -440,6 +461,7 @@ void policy_boot_args(void)
 
 /* ---- /dev/policy ---- */
 
+/* Print the names of each kind's policies. That in use is in brackets. */
 static void print_policies(struct text *t)
 {
     for (u32 kind = 0; kind < POLICY_KINDS; kind++) {
