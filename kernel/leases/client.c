@@ -34,11 +34,13 @@ COUNTER_WITH(asked, "remote.leases", "calls", "that ask for a lease",
 
 static struct lessee *lessees[MAX_DISKS]; /* mounting, in mount.c */
 
+/* Return what the client of leases keeps of this mount. */
 struct lessee *lessee_of(const struct mount *m)
 {
     return lessees[m->disk->id];
 }
 
+/* Return the file's inode if it is open, otherwise NULL. */
 struct inode *lease_inode(const struct file *f)
 {
     return f->own.opens[0] || f->own.opens[1] ? f->ip : NULL;
@@ -51,6 +53,8 @@ static bool is_valid(const struct file *f, bool write)
            clock_ns() < f->own.until_ns;
 }
 
+/* Give a lease up: write what is dirty and drop all. If the file is open, bytes
+ * go past the cache from now on. Its inode is locked then. */
 void lease_end(struct mount *m, struct file *f)
 {
     int lost = flush_file(m, f);
@@ -68,6 +72,7 @@ void lease_end(struct mount *m, struct file *f)
 
 /* ---- calls ---- */
 
+/* Begin a call to the server of leases about the file with this handle. */
 struct call *lease_call(struct lessee *l, u32 procedure, const u8 *handle,
                         u32 bytes)
 {
@@ -84,6 +89,7 @@ struct grant {
     u64 stamp, version, previous, until_ns;
 };
 
+/* Wait before the server is asked again. Return 0 or -EINTR. */
 static int pause(struct mount *m)
 {
     u64 until_ns = clock_ns() + AGAIN_NS;
@@ -151,6 +157,7 @@ static int ask(struct mount *m, struct file *f, enum lease lease, bool write,
 
 /* ---- one process at a time asks about a file ---- */
 
+/* Begin to ask about a file, after others who ask or vacate it. */
 static void begin(struct mount *m, struct file *f)
 {
     HOLD(spin, &m->lock);
@@ -159,6 +166,7 @@ static void begin(struct mount *m, struct file *f)
     f->own.calling = true;
 }
 
+/* End what begin has begun. */
 static void end(struct mount *m, struct file *f)
 {
     HOLD(spin, &m->lock);
@@ -186,6 +194,7 @@ static void take_grant(struct mount *m, struct file *f, const struct grant *g)
 
 /* ---- open and close ---- */
 
+/* Ask for a lease. The inode is unlocked meanwhile. */
 static int get_lease(struct inode *ip, bool write)
 {
     struct mount *m = mount_of(ip);
@@ -203,6 +212,7 @@ static int get_lease(struct inode *ip, bool write)
     return error;
 }
 
+/* Open a file: get a lease if none is held that will do. */
 static int lease_open(struct inode *ip, bool write)
 {
     struct mount *m = mount_of(ip);
@@ -233,6 +243,8 @@ static int lease_close(struct inode *ip, bool write)
 
 /* ---- while a file is open ---- */
 
+/* The inode was locked: look at the clock. If the lease is over, give it up;
+ * past the cache, evict others who cache. */
 static void locked(struct inode *ip)
 {
     struct mount *m = mount_of(ip);
@@ -276,6 +288,7 @@ static void renew(struct mount *m, struct file *f)
     end(m, f);
 }
 
+/* The process that renews the leases of a mount, each RENEW_NS. */
 static void renewer(void *arg)
 {
     struct lessee *l = arg;
@@ -298,6 +311,7 @@ static void renewer(void *arg)
 
 /* ---- mounting ---- */
 
+/* Make what the client of leases keeps of a mount. */
 static int make(struct mount *m)
 {
     struct lessee *l = mem_reserve(sizeof *l);
@@ -341,6 +355,7 @@ static int mounted(struct mount *m)
     return 0;
 }
 
+/* The mount is over: wait until its processes are at rest. */
 static void unmounted(struct mount *m)
 {
     struct lessee *l = lessee_of(m);

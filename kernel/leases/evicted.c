@@ -25,6 +25,7 @@ static void vacate(struct lessee *l, const u8 *handle, u32 bytes, u64 stamp)
 
 /* ---- giving up ---- */
 
+/* Wait for a file to be vacated, and return it as `working`. */
 static struct file *next_file(struct lessee *l)
 {
     HOLD(spin, &l->mount->lock);
@@ -37,6 +38,7 @@ static struct file *next_file(struct lessee *l)
     return f;
 }
 
+/* Give up the file's lease, with its inode locked if it is open. */
 static void give_up(struct lessee *l, struct file *f)
 {
     bool caches = f->own.lease != NO_LEASE;
@@ -45,6 +47,7 @@ static void give_up(struct lessee *l, struct file *f)
         lease_end(l->mount, f);
 }
 
+/* The process that gives leases up. */
 void evictor(void *arg)
 {
     struct lessee *l = arg;
@@ -79,6 +82,7 @@ static bool take_notice(struct lessee *l, const u8 *handle, u32 bytes,
     return true;
 }
 
+/* Take a notice. It is answered at once if nothing of the file is cached. */
 static void answer(struct lessee *l, u8 *message, u32 bytes)
 {
     u32 handle_bytes;

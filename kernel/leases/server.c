@@ -57,6 +57,7 @@ struct table {
 static struct promises *promises; /* the table, or NULL */
 static struct spinlock lock = SPINLOCK("leases", RANK_FILE);
 
+/* Return the table: the server's promises are its first part. */
 static struct table *table(void)
 {
     return CONTAINER(promises, struct table, promises);
@@ -78,6 +79,7 @@ static int start(void)
 
 /* ---- rows ---- */
 
+/* Free a lease. */
 static void free_row(struct lease_row *l)
 {
     l->file->nleases--;
@@ -93,6 +95,7 @@ static bool is_held(struct lease_row *l)
     return l->file;
 }
 
+/* Return the client's lease of this file, or NULL. */
 static struct lease_row *find_row(const struct known *f,
                                   struct net_address client)
 {
@@ -103,6 +106,7 @@ static struct lease_row *find_row(const struct known *f,
     return NULL;
 }
 
+/* Return a free row, or NULL. */
 static struct lease_row *free_place(void)
 {
     TABLE_EACH (lease_row, l, rows)
@@ -113,6 +117,7 @@ static struct lease_row *free_place(void)
 
 /* ---- files ---- */
 
+/* Return what is known of this file, or NULL. */
 static struct known *find_file(u32 ino, u32 generation)
 {
     TABLE_EACH (known, f, files)
@@ -147,6 +152,8 @@ struct intent {
     bool write;
 };
 
+/* True if the lease is of the client that asks. A call of NFS has no port: then
+ * its host counts. */
 static bool is_same(const struct lease_row *l, const struct intent *a)
 {
     return l->at.host == a->by.host &&
@@ -249,6 +256,7 @@ static void grant(const struct asking *r, struct grant *g)
     g->term_ns = LEASE_TERM_NS;
 }
 
+/* Grant a lease once no other one conflicts. JUKEBOX: ask again later. */
 static int get_lease(const struct asking *r, struct grant *g)
 {
     HOLD(spin, &lock);
@@ -259,6 +267,7 @@ static int get_lease(const struct asking *r, struct grant *g)
     return 0;
 }
 
+/* GETLEASE. The mark is there before the first lease. */
 static int serve_get(struct call *c)
 {
     struct asking r = {.access.by.host = c->from.host};
@@ -283,6 +292,7 @@ static int serve_get(struct call *c)
     return put_post_of(&c->out, c->ip);
 }
 
+/* VACATED: free the lease, unless it was granted after that. */
 static int serve_vacated(struct call *c)
 {
     u32 ino, generation;

@@ -88,6 +88,7 @@ COUNTER_WITH(lost, "link.lost", "frames", "lost on purpose (link_loss_percent)",
 COUNTER_WITH(late, "link.late", "frames",
              "late on purpose (link_reorder_percent)", &link.on);
 
+/* Return how many other machines have not switched off. */
 static u32 others_on(void)
 {
     u32 n = 0;
@@ -118,6 +119,7 @@ static void say(u8 kind, u64 from_ns, u64 until_ns, const void *frame,
 
 /* ---- frames ---- */
 
+/* A frame has arrived: take it in, and give its buffer back. */
 static void comes_in(void *arg)
 {
     struct coming *c = arg;
@@ -126,17 +128,22 @@ static void comes_in(void *arg)
     nic_give(c->buffer);
 }
 
+/* Note a frame on its way, over the one IN_FLIGHT frames ago. */
 static void note_flight(u32 machine, u64 arrival_ns)
 {
     link.arrival_ns[machine][link.nsent[machine]++ % IN_FLIGHT] = arrival_ns;
 }
 
+/* Return a random number from 0 to 99, the same in each run with this
+ * link_seed. */
 static u32 percent(void)
 {
     link.random = link.random * 6364136223846793005 + 1442695040888963407;
     return (link.random >> 33) % 100; /* Knuth's constants for 64 bits */
 }
 
+/* Send a frame of two parts. Return when it arrives, or 0 if there is no room.
+ * A frame that the model loses counts as sent. */
 u64 link_send(const void *head, u32 head_bytes, const void *body, u32 bytes)
 {
     if (!link.row)
@@ -178,6 +185,8 @@ static bool must_stay(bool hub)
                : !nic_is_sent() && (others_on() || link.machines > 2);
 }
 
+/* Tell the others that this machine goes off. The hub stays until they are
+ * off. */
 static void leave(void)
 {
     u32 bytes;
@@ -203,6 +212,7 @@ static void leave(void)
 
 /* ---- rounds ---- */
 
+/* Keep a frame in its buffer until it arrives. */
 static void keep(struct nic_buffer *b, const struct note *n)
 {
     note_flight(n->machine, n->until_ns);
@@ -254,6 +264,7 @@ static u64 earliest(void)
     return first_ns;
 }
 
+/* Do a round with the others, at the bound, and set the next bound. */
 static void do_round(void *)
 {
     u64 next_ns = mycpu()->idle ? clock_next_ns() : clock_ns();
@@ -282,6 +293,7 @@ static void arrived(void)
 {
 }
 
+/* The machine goes off: leave the link. */
 void link_end(void)
 {
     if (!link.row)
@@ -295,6 +307,7 @@ void link_end(void)
 
 extern const struct link_row *const __start_links[], *const __stop_links[];
 
+/* Return the row of the link with this name; end the boot if there is none. */
 static const struct link_row *find(const char *name)
 {
     for (const struct link_row *const *r = __start_links; r < __stop_links; r++)
@@ -303,6 +316,8 @@ static const struct link_row *find(const char *name)
     boot_fail("link=%s: there is no such link", name);
 }
 
+/* At boot: take the arguments of the link. In virtual time a network needs
+ * one. */
 void link_init(const u8 *mac)
 {
     const char *name = arg_text("link");

@@ -66,11 +66,13 @@ static struct {
 
 /* ---- the memory ---- */
 
+/* Return how many sectors hold the places of this many slots. */
 static u32 table_sectors(u32 nslots)
 {
     return (nslots + PLACES - 1) / PLACES;
 }
 
+/* Move bytes between the kernel and NVRAM, at once. */
 static void move(u64 sector, void *data, u32 bytes, bool write)
 {
     struct span s = {data, bytes, NULL};
@@ -78,12 +80,14 @@ static void move(u64 sector, void *data, u32 bytes, bool write)
         panic("nvram: its memory cannot be moved");
 }
 
+/* Return the sector of NVRAM where the slot's bytes begin. */
 static u64 sector_of(const struct slot *s)
 {
     u32 i = s - nv.slots;
     return 1 + table_sectors(nv.nslots) + (u64)i * SLOT_SECTORS;
 }
 
+/* Write the slot's place to the table: the whole sector that has it. */
 static void set_place(const struct slot *s, u64 place)
 {
     u32 i = s - nv.slots, first = ROUND_DOWN(i, PLACES);
@@ -101,6 +105,7 @@ static bool overlaps(const struct slot *s, const struct request *r)
            own->sector < r->sector + r->nsectors;
 }
 
+/* True if the slot has exactly the bytes that the request is about. */
 static bool is_same(const struct slot *s, const struct request *r)
 {
     return s->io.request.sector == r->sector &&
@@ -153,6 +158,7 @@ static bool hold(struct slot *s, const struct io *io)
 
 /* ---- transfers ---- */
 
+/* Report all transfers that have ended. No lock is held then. */
 static void report(void *)
 {
     spin_lock(&nv.lock);
@@ -166,6 +172,7 @@ static void report(void *)
     }
 }
 
+/* Have a transfer's end reported at once, from an interrupt. */
 static void end(struct io *io)
 {
     if (!nv.done)
@@ -200,6 +207,8 @@ static enum answer decide(struct io *io, struct slot **queue)
     return DONE;
 }
 
+/* Decide what becomes of a transfer. False: it goes to the queue as if there
+ * were no NVRAM. */
 static bool takes(struct disk *d, struct io *io)
 {
     struct slot *queue = NULL;
@@ -270,6 +279,7 @@ static void drained(struct io *io, int error)
 
 /* ---- the boot ---- */
 
+/* Return the disk that a boot argument names. */
 static struct disk *named(const char *argument, const char *name)
 {
     struct disk *d = disk_named(name ?: "");
@@ -306,6 +316,7 @@ static void read_head(void)
         move(1 + i, nv.places + (u64)i * PLACES, SECTOR_BYTES, false);
 }
 
+/* At boot: queue what a slot still holds from before the power cut. */
 static void recover(struct slot *s, u64 place)
 {
     struct request r = {
@@ -320,6 +331,7 @@ static void recover(struct slot *s, u64 place)
     disk_queue(nv.disk, &s->io);
 }
 
+/* Make the kernel's copy of all slots. */
 static void reserve(void)
 {
     u64 places = table_sectors(nv.nslots) * SECTOR_BYTES;
@@ -333,6 +345,7 @@ static void reserve(void)
         nv.slots[i].data = data + (u64)i * SLOT_BYTES;
 }
 
+/* At boot: put NVRAM in front of a disk, if the arguments say so. */
 void nvram_init(void)
 {
     if (!arg_text("nvram_of"))

@@ -24,12 +24,16 @@ static bool equal(const struct stamp *a, const struct stamp *b)
            a->mtime_ns == b->mtime_ns;
 }
 
+/* Return the number of changes so far: what a process notes before it asks for
+ * attributes. */
 u64 changes_now(struct mount *m)
 {
     HOLD(spin, &m->lock);
     return m->changes;
 }
 
+/* Take attributes of a reply, unless they may be older than a change made here:
+ * `began` is the number of changes at the call. */
 void attributes_came(struct mount *m, struct file *f,
                      const struct attributes *a, u64 began)
 {
@@ -53,6 +57,8 @@ static struct change *next_change(struct mount *m, const struct file *f)
     return NULL;
 }
 
+/* Take the wcc_data of a reply: a change of this client's. It, and kept ones
+ * that now fit, move `known` on. */
 void change_came(struct mount *m, struct file *f, const struct stamp *before,
                  const struct attributes *after)
 {
@@ -68,6 +74,7 @@ void change_came(struct mount *m, struct file *f, const struct stamp *before,
     }
 }
 
+/* The file is dirty from now on: the server's attributes say nothing. */
 void remote_written(struct inode *ip)
 {
     struct mount *m = mount_of(ip);
@@ -88,6 +95,8 @@ void drop_blocks(struct mount *m, const struct file *f, u64 from, u64 end)
         binval(m->disk, f->number * EXT2_ELSEWHERE_BLOCKS + at);
 }
 
+/* Fill the inode with the attributes. All its blocks are one run, which lies
+ * where the file's number says (remote.h). */
 static void set_inode(struct inode *ip, const struct attributes *a)
 {
     static const u32 types[] = {0,       S_IFREG, S_IFDIR,  S_IFBLK,
@@ -130,6 +139,8 @@ static bool take_fresh(struct mount *m, struct file *f, struct inode *ip,
     return differs;
 }
 
+/* Bring a locked inode up to date: ask for attributes if none are known, and
+ * drop blocks of another version. ip->valid says if it worked. */
 void remote_load(struct inode *ip)
 {
     struct mount *m = mount_of(ip);
@@ -150,11 +161,13 @@ void remote_load(struct inode *ip)
     }
 }
 
+/* Return why the file could not be used last. */
 int remote_error(const struct inode *ip)
 {
     return file_of(ip)->error ?: -EIO;
 }
 
+/* The inode leaves memory. The size is kept, as the file may be dirty. */
 void remote_forget(struct inode *ip)
 {
     struct mount *m = mount_of(ip);
@@ -172,11 +185,14 @@ static bool is_final(int error)
     return error == -ESTALE || error == -EPERM || error == -EROFS;
 }
 
+/* Return the end of what may be cached of the file, in bytes. */
 u64 file_end(const struct file *f)
 {
     return MAX(f->known.size, f->ip ? f->ip->size : f->size);
 }
 
+/* Write the file's dirty blocks and wait. After a final error they are
+ * dropped. */
 int flush_file(struct mount *m, struct file *f)
 {
     if (!f->written)
@@ -191,11 +207,13 @@ int flush_file(struct mount *m, struct file *f)
     return error;
 }
 
+/* Return the error of data that was lost, once; 0: none. */
 int take_lost(struct file *f)
 {
     return __atomic_exchange_n(&f->lost, 0, __ATOMIC_RELAXED);
 }
 
+/* Write the dirty blocks. Return an error, also of data lost before. */
 int remote_flush(struct inode *ip)
 {
     return flush_file(mount_of(ip), file_of(ip)) ?: take_lost(file_of(ip));
@@ -203,6 +221,7 @@ int remote_flush(struct inode *ip)
 
 /* ---- open and close, by the mount's consistency ---- */
 
+/* A locked file is opened: as the kind of consistency says. */
 int remote_open(struct inode *ip, bool write)
 {
     if (!S_ISREG(ip->mode))
@@ -211,6 +230,7 @@ int remote_open(struct inode *ip, bool write)
     return mount_of(ip)->consistency->open(ip, write);
 }
 
+/* An unlocked file is closed: as the kind of consistency says. */
 int remote_close(struct inode *ip, bool write)
 {
     if (!S_ISREG(ip->mode))

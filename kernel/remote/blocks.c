@@ -24,6 +24,8 @@ COUNTER_WITH(again, "remote.written_again", "calls",
 
 enum stable write_as;
 
+/* Take the first command off the queue, which is not empty. Caller holds
+ * m->lock. */
 static struct io *pop(struct mount *m)
 {
     struct io *io = m->first;
@@ -44,6 +46,7 @@ static void push(struct mount *m, struct io *io)
     wakeup(&m->first);
 }
 
+/* Queue a command that the scheduler has chosen, for a carrier. */
 void blocks_carry(struct disk *d, struct io *io)
 {
     struct mount *m = d->mapping;
@@ -59,6 +62,8 @@ struct place {
     u32 bytes;
 };
 
+/* Return the file and the bytes of a command. Each file has a run of sectors of
+ * its own. */
 static struct place place_of_command(struct mount *m, const struct io *io)
 {
     u64 block_sectors = bio_block_bytes() / SECTOR_BYTES;
@@ -114,6 +119,8 @@ static int read_some(struct mount *m, struct io *io, const struct place *p,
     return n;
 }
 
+/* Carry a READ command, by as many calls as it takes. Behind the file's end all
+ * is zero. */
 static void carry_read(struct mount *m, struct io *io)
 {
     struct place p = place_of_command(m, io);
@@ -139,6 +146,8 @@ struct written {
     bool differs;       /* another answer has another one */
 };
 
+/* Send the command's bytes from w->done to `end` by one WRITE call. w gathers
+ * what the replies say. */
 static int write_some(struct mount *m, struct io *io, const struct place *p,
                       u32 end, struct written *w)
 {
@@ -212,6 +221,8 @@ static int commit_file(struct mount *m, struct file *f, u64 *verifier)
     return c->in.bad ? -EIO : 0;
 }
 
+/* End a command that was committed, or failed; if the server has started again
+ * since its WRITE, queue it again. */
 static void end_aside(struct mount *m, struct aside *a, int error, u64 verifier)
 {
     disk_aside(m->disk, false);
@@ -250,6 +261,8 @@ static void commit_all(struct mount *m)
     }
 }
 
+/* Carry a WRITE command: it ends, or is aside. Commit when no WRITE is under
+ * way, or too many are aside. */
 static void carry_write(struct mount *m, struct io *io)
 {
     int error;
@@ -269,6 +282,7 @@ static void carry_write(struct mount *m, struct io *io)
 
 /* ---- the processes ---- */
 
+/* Wait for a command, and return it. */
 static struct io *next_command(struct mount *m)
 {
     HOLD(spin, &m->lock);
@@ -277,6 +291,7 @@ static struct io *next_command(struct mount *m)
     return pop(m);
 }
 
+/* A process that carries commands, one at a time. */
 static void carrier(void *arg)
 {
     struct mount *m = arg;
@@ -288,6 +303,7 @@ static void carrier(void *arg)
     }
 }
 
+/* Start the carriers that do not run yet. Return 0 or -ENOMEM. */
 int blocks_start(struct mount *m)
 {
     for (; m->ncarriers < CARRIERS; m->ncarriers++)

@@ -29,6 +29,7 @@ COUNTER_WITH(ncalls, "remote.calls", "calls", "made by the client of NFS",
              &remote_used);
 COUNTER_WITH(repeated, "remote.repeated", "calls", "sent again", &remote_used);
 
+/* Open a socket for each call. Return 0 or an error, with some open. */
 static int open_sockets(void)
 {
     for (u32 i = 0; i < CALLS; i++) {
@@ -38,6 +39,7 @@ static int open_sockets(void)
     return 0;
 }
 
+/* Make all calls and their sockets, once. Return 0 or an error. */
 int calls_start(void)
 {
     if (calls)
@@ -60,6 +62,7 @@ int calls_start(void)
     return error;
 }
 
+/* Return a free call, after waiting for one. */
 struct call *call_take(void)
 {
     HOLD(spin, &lock);
@@ -77,6 +80,7 @@ void call_give(struct call *c)
 
 /* ---- a call ---- */
 
+/* Put a credential of AUTH_SYS for user 0, and an empty verifier. */
 static void put_credential(struct xdr *x)
 {
     static const char name[] = "client";
@@ -89,6 +93,7 @@ static void put_credential(struct xdr *x)
     xdr_put64(x, 0); /* the verifier: AUTH_NONE, without bytes */
 }
 
+/* Give the message another xid, so that it is a call of its own. */
 void call_renew(struct call *c)
 {
     struct xdr first = {c->message, c->message + 4, false};
@@ -99,6 +104,7 @@ void call_renew(struct call *c)
     count(&ncalls, 1);
 }
 
+/* Begin a call: its head. The arguments follow in c->out. */
 void call_begin(struct call *c, u32 program, u32 version, u32 procedure)
 {
     u32 head[] = {0, RPC_CALL, RPC_VERSION, program, version, procedure};
@@ -126,6 +132,8 @@ static int check_reply(struct call *c)
     return denied || state ? -ENODEV : 0;
 }
 
+/* Wait for the call's reply until the time given. 0: its results are in c->in.
+ * Replies to others are passed over. */
 static int receive(struct call *c, const struct server *s, u64 until_ns)
 {
     for (;;) {
@@ -152,6 +160,9 @@ static void say(struct server *s, bool silent)
             silent ? "does not answer: waiting for it" : "answers again");
 }
 
+/* Send a call until its reply comes. 0: its results are in c->in. tries: 0 is
+ * for ever. The console says when a server is silent, and when it answers
+ * again. */
 int call_send(struct call *c, struct server *s, u32 port, u32 tries)
 {
     struct net_address to = {s->host, port};

@@ -25,6 +25,7 @@ static struct list *bucket(struct mount *m, const u8 *handle, u32 bytes)
     return &m->hash[sum % BUCKETS];
 }
 
+/* Return the file with this handle, or NULL. */
 struct file *file_find(struct mount *m, const u8 *handle, u32 bytes)
 {
     struct list *b = bucket(m, handle, bytes);
@@ -82,6 +83,7 @@ static struct file *take_oldest(struct mount *m)
     return f;
 }
 
+/* Give a slot to a file. It is the youngest. */
 static void enter(struct mount *m, struct file *f, const u8 *handle, u32 bytes)
 {
     *f = (struct file){.number = f->number, .handle_bytes = bytes};
@@ -90,6 +92,8 @@ static void enter(struct mount *m, struct file *f, const u8 *handle, u32 bytes)
     list_push_back(&m->age, &f->age);
 }
 
+/* Return the file with this handle. A new one gets a new slot, or that of the
+ * oldest which is not in use; NULL if there is none. */
 struct file *file_of_handle(struct mount *m, const u8 *handle, u32 bytes)
 {
     PAGE_OWNED char *page = page_alloc_zero();
@@ -119,6 +123,7 @@ struct file *file_of_handle(struct mount *m, const u8 *handle, u32 bytes)
     return old;
 }
 
+/* Free all slots. */
 void files_free(struct mount *m)
 {
     for (u32 i = 0; i < FILE_PAGES && m->pages[i]; i++) {

@@ -4,6 +4,7 @@
 
 #define AGAIN_NS NS_PER_S /* after which a busy server is asked again */
 
+/* Begin a call of NFS about this file. */
 struct call *nfs_begin(enum nfs_procedure procedure, const struct file *f)
 {
     struct call *c = call_take();
@@ -45,6 +46,8 @@ static int pause(void)
     return error == -EINTR ? error : 0;
 }
 
+/* Send a call until the server has carried it out. Return 0 or its error. After
+ * JUKEBOX the server wants to be asked again. */
 int nfs_send(struct mount *m, struct call *c)
 {
     assert(!c->out.bad);
@@ -69,6 +72,7 @@ static u32 take_time(struct xdr *x, u32 *ns)
     return s;
 }
 
+/* Take fattr3, a file's attributes. */
 void take_fattr(struct xdr *x, struct attributes *a)
 {
     u32 ns;
@@ -87,6 +91,7 @@ void take_fattr(struct xdr *x, struct attributes *a)
     a->ctime_s = take_time(x, &ns);
 }
 
+/* Take post_op_attr. True if attributes are there. */
 bool take_post(struct xdr *x, struct attributes *a)
 {
     bool there = xdr_bool(x);
@@ -95,6 +100,7 @@ bool take_post(struct xdr *x, struct attributes *a)
     return there && !x->bad;
 }
 
+/* Take wcc_data: how a call of this client has changed the file. */
 void take_wcc(struct call *c, struct mount *m, struct file *f)
 {
     struct attributes after;
@@ -110,6 +116,8 @@ void take_wcc(struct call *c, struct mount *m, struct file *f)
         change_came(m, f, has_before ? &before : NULL, &after);
 }
 
+/* Take a handle and the attributes behind it. Return the file, or NULL.
+ * optional: a truth value says if the handle is there. */
 struct file *take_file(struct call *c, struct mount *m, u64 began,
                        bool optional)
 {

@@ -71,6 +71,7 @@ static const struct consistency *take_consistency(const char **source)
 
 /* ---- asking the server ---- */
 
+/* Ask the server's port mapper for the port of a program. */
 static int ask_port(struct server *s, u32 program, u32 *port)
 {
     OWNED(call) struct call *c = call_take();
@@ -100,6 +101,8 @@ static int ask_root(struct mount *m, u32 port, const char *path)
     return f ? 0 : -EIO;
 }
 
+/* Find the ports, unless the address has one, and the handle of the
+ * directory. */
 static int find_root(struct mount *m, const char *path)
 {
     u32 port = m->server.port;
@@ -112,6 +115,7 @@ static int find_root(struct mount *m, const char *path)
 
 /* ---- mounts ---- */
 
+/* Forget all files of the last mount. */
 static void reset(struct mount *m)
 {
     m->nfiles = 1; /* number 0 is none */
@@ -122,6 +126,7 @@ static void reset(struct mount *m)
     memset(m->change, 0, sizeof m->change);
 }
 
+/* Make a disk for a mount, whose commands are calls. NULL: there is no room. */
 static struct mount *make(void)
 {
     struct mount *m = disk_count() < MAX_DISKS ? mem_reserve(sizeof *m) : NULL;
@@ -158,6 +163,7 @@ static struct mount *take(void)
     return m;
 }
 
+/* End a mount that failed or is over. Disk and processes stay. */
 static void release(struct mount *m)
 {
     if (m->consistency->unmounted)
@@ -171,6 +177,7 @@ void remote_unmounted(struct disk *d)
     release(d->mapping);
 }
 
+/* Mount [KIND@]HOST:/DIRECTORY on a directory. Return 0 or an error. */
 int remote_mount(const char *source, struct inode *on, u64 flags)
 {
     struct server server;
@@ -199,6 +206,8 @@ int remote_mount(const char *source, struct inode *on, u64 flags)
     return error;
 }
 
+/* Wait no more for this mount's server: calls fail, and dirty blocks are
+ * lost. */
 void remote_give_up(struct inode *root)
 {
     struct disk *d = ext2_disk(root);
@@ -210,6 +219,7 @@ void remote_give_up(struct inode *root)
         flush_file(m, file_at(m, n));
 }
 
+/* Return what was mounted, as it was written. */
 const char *remote_source(const struct disk *d)
 {
     const struct mount *m = d->mapping;

@@ -24,6 +24,8 @@ static int end_of(const struct call *c)
     return c->in.bad ? -EIO : 0;
 }
 
+/* Ask for the file's attributes (GETATTR). Return 0 or an error, which the file
+ * keeps. */
 int ask_attributes(struct mount *m, struct file *f)
 {
     struct attributes a;
@@ -40,6 +42,7 @@ int ask_attributes(struct mount *m, struct file *f)
     return error;
 }
 
+/* Ask for a name (LOOKUP). *ino is the file's number here. */
 static int lookup_name(struct inode *dir, const char *name, u32 *ino)
 {
     struct mount *m = mount_of(dir);
@@ -129,6 +132,7 @@ static int make(struct inode *dir, const char *name, u32 mode, bool exclusive,
     return set_file(m, f, &mode, NULL, now_s) ?: ask_attributes(m, f);
 }
 
+/* Give a file another name (LINK). */
 static int ask_link(struct mount *m, struct file *f, const struct file *dir,
                     const char *name)
 {
@@ -181,6 +185,8 @@ static void lose_name(struct mount *m, struct file *f)
 
 /* ---- hidden names ---- */
 
+/* Count an open; `again`: only of a file that is open. True if it was
+ * counted. */
 bool file_opened(struct mount *m, struct file *f, bool again)
 {
     HOLD(spin, &m->lock);
@@ -230,6 +236,7 @@ static bool hide(struct mount *m, struct file *f, struct file *dir)
     return true;
 }
 
+/* Remove a name. A file that is open gets a hidden one first. */
 static int remove_name(struct inode *dir, const char *name, struct inode *ip)
 {
     struct mount *m = mount_of(dir);
@@ -266,6 +273,7 @@ static int rename(struct inode *from, const char *name, struct inode *to,
 
 /* ---- attributes ---- */
 
+/* Change the attributes that are given, and take the new ones. */
 static int set(struct inode *ip, const u32 *mode, const u64 *size,
                const u64 *times_s)
 {
@@ -305,6 +313,7 @@ static int set_size(struct inode *ip, u64 size)
 
 /* ---- reading directories, links, and the file system ---- */
 
+/* Copy out a link's text (READLINK). */
 static int readlink(struct inode *ip, struct uio *u)
 {
     struct attributes a;
@@ -371,6 +380,7 @@ static struct call *list(struct inode *dir, u64 cookie, int *error)
     return c;
 }
 
+/* Copy out entries, as many as fit. u->offset is the server's cookie. */
 static int getdents(struct inode *dir, struct uio *u)
 {
     struct entry e;
@@ -391,6 +401,8 @@ static int getdents(struct inode *dir, struct uio *u)
     return any ? 0 : error ?: end_of(c);
 }
 
+/* Find the name of an inode by reading the whole directory: the entry with the
+ * server's number of it. */
 static int name_of(struct inode *dir, u32 ino, char name[NAME_BYTES + 1])
 {
     u32 id = file_at(mount_of(dir), ino)->attributes.id;
@@ -411,6 +423,7 @@ static int name_of(struct inode *dir, u32 ino, char name[NAME_BYTES + 1])
     return -ENOENT;
 }
 
+/* Say how much of the server's file system is in use (FSSTAT), in KiB. */
 static int statfs(struct inode *ip, struct statfs *out)
 {
     struct mount *m = mount_of(ip);

@@ -9,6 +9,7 @@
  */
 #include "kernel/remote/internal.h"
 
+/* Write what is dirty here, and see if another client has changed the file. */
 static int open(struct inode *ip, bool)
 {
     TRY(remote_flush(ip) ?: ask_attributes(mount_of(ip), file_of(ip)));
@@ -16,6 +17,7 @@ static int open(struct inode *ip, bool)
     return ivalid(ip);
 }
 
+/* The file was written: return when the server has all of it. */
 static int close(struct inode *ip, bool write)
 {
     if (!write)

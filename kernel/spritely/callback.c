@@ -23,6 +23,7 @@ COUNTER_WITH(recalls, "remote.recalls", "calls",
 
 /* ---- recalling ---- */
 
+/* Wait for a file to be recalled, and return it as `working`. */
 static struct file *next_file(struct mount *m)
 {
     HOLD(spin, &m->lock);
@@ -36,6 +37,7 @@ static struct file *next_file(struct mount *m)
     return f;
 }
 
+/* Write the file's dirty blocks, and drop all if the server wants it. */
 static void recall(struct mount *m, struct file *f)
 {
     struct inode *ip = spritely_inode(f);
@@ -49,6 +51,7 @@ static void recall(struct mount *m, struct file *f)
         spritely_drop(m, f, lost);
 }
 
+/* The process that carries out recalls. */
 void recaller(void *arg)
 {
     struct mount *m = arg;
@@ -125,6 +128,7 @@ void receiver(void *arg)
     }
 }
 
+/* Open the socket on which the server calls, once. */
 int callback_open(struct mount *m)
 {
     if (m->spritely.socket)

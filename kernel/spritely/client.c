@@ -54,6 +54,7 @@ static bool begin(struct mount *m, struct file *f, bool write, int opens)
     return f->written;
 }
 
+/* End what begin has begun: others may ask about the file. */
 static void end(struct mount *m, struct file *f)
 {
     HOLD(spin, &m->lock);
@@ -64,12 +65,15 @@ static void end(struct mount *m, struct file *f)
 
 /* ---- calls ---- */
 
+/* Put who this client is: its boot and its port. */
 static void put_client(struct xdr *x, const struct mount *m)
 {
     xdr_put64(x, boot);
     xdr_put(x, m->spritely.port);
 }
 
+/* Begin a call about a file, or (NULL) about none. How often it is open is told
+ * with it. */
 static struct call *begin_call(struct mount *m, u32 procedure, struct file *f)
 {
     struct call *c = call_take();
@@ -93,6 +97,7 @@ static int send(struct mount *m, struct call *c, u32 tries)
     return c->in.bad ? -EIO : later ? -EAGAIN : nfs_error(status);
 }
 
+/* PING: ask for the server's epoch, and if it knows this client. */
 static int ask_epoch(struct mount *m, u32 tries, u64 *epoch, bool *known)
 {
     OWNED(call) struct call *c = begin_call(m, SPRITELY_PING, NULL);
@@ -102,6 +107,8 @@ static int ask_epoch(struct mount *m, u32 tries, u64 *epoch, bool *known)
     return c->in.bad ? -EIO : 0;
 }
 
+/* OPEN: ask if the file may be cached. -EAGAIN: the server has started
+ * again. */
 static int ask_open(struct mount *m, struct file *f, enum spritely_how how,
                     bool dirty, struct grant *g)
 {
@@ -123,6 +130,8 @@ static int ask_open(struct mount *m, struct file *f, enum spritely_how how,
     return c->in.bad ? -EIO : g->epoch != m->spritely.epoch ? -EAGAIN : 0;
 }
 
+/* CLOSE: tell how often the file is still open. A killed process's is told
+ * later. */
 static int tell_close(struct mount *m, struct file *f, bool dirty)
 {
     OWNED(call) struct call *c = begin_call(m, SPRITELY_CLOSE, f);
@@ -134,11 +143,14 @@ static int tell_close(struct mount *m, struct file *f, bool dirty)
 
 /* ---- grants and recalls ---- */
 
+/* Return the file's inode if it is open, otherwise NULL. */
 struct inode *spritely_inode(const struct file *f)
 {
     return f->own.opens[0] || f->own.opens[1] ? f->ip : NULL;
 }
 
+/* Drop all blocks; `lost` is the error of dirty ones, or 0. If the file is
+ * open, bytes go past the cache from now on. */
 void spritely_drop(struct mount *m, struct file *f, int lost)
 {
     drop_blocks(m, f, 0, file_end(f));
@@ -186,6 +198,8 @@ static int wait_for_server(struct mount *m)
     return error == -EINTR ? error : 0;
 }
 
+/* Open a file. The inode is unlocked while the server is asked; an open is
+ * counted once, however often it asks. */
 static int spritely_open(struct inode *ip, bool write)
 {
     struct mount *m = mount_of(ip);
@@ -211,6 +225,7 @@ static int spritely_open(struct inode *ip, bool write)
     return error ?: ivalid(ip);
 }
 
+/* Close a file. Return the error of data that was lost. */
 static int spritely_close(struct inode *ip, bool write)
 {
     struct mount *m = mount_of(ip);
@@ -242,6 +257,7 @@ static void reclaim(struct mount *m, struct file *f)
     end(m, f);
 }
 
+/* Call fn for all files of the mount. Number 0 is none. */
 static void each_file(struct mount *m,
                       void (*fn)(struct mount *, struct file *))
 {
@@ -258,6 +274,8 @@ static void close_again(struct mount *m, struct file *f)
     end(m, f);
 }
 
+/* Ask for the epoch. In a new era open again what is open or dirty, and tell
+ * closes that were not told. */
 static void ping(struct mount *m)
 {
     u64 epoch;
@@ -285,6 +303,7 @@ static void wait_to_ping(struct mount *m)
     m->spritely.pinging = m->spritely.used;
 }
 
+/* The process that pings the server of a mount. */
 static void pinger(void *arg)
 {
     struct mount *m = arg;
@@ -310,6 +329,7 @@ static int start(struct mount *m)
     return 0;
 }
 
+/* Begin with a server. Return 0 or an error. */
 static int mounted(struct mount *m)
 {
     bool known;
@@ -322,6 +342,7 @@ static int mounted(struct mount *m)
     return 0;
 }
 
+/* The mount is over: wait until its processes are at rest. */
 static void unmounted(struct mount *m)
 {
     HOLD(spin, &m->lock);

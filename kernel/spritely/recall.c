@@ -10,6 +10,7 @@
 #define TRIES    6 /* without an answer: the client has died */
 #define REPLY_NS NS_PER_S
 
+/* Put the whole call into the message. Return its length in bytes. */
 static u32 put_call(u8 *message, u32 bytes, const struct recall *r)
 {
     struct xdr x = {message, message + bytes, false};
@@ -46,6 +47,8 @@ static int receive(struct socket *socket, const struct recall *r)
     }
 }
 
+/* Call until the client says that it is done. It counts as dead after TRIES
+ * calls in a row without a reply. */
 static int recall(struct socket *socket, const struct recall *r)
 {
     u8 message[128];
@@ -62,6 +65,8 @@ static int recall(struct socket *socket, const struct recall *r)
     return -ETIMEDOUT;
 }
 
+/* Have a client write, and perhaps drop, its blocks of a file. Return 0 or an
+ * error. */
 int recall_file(const struct recall *r)
 {
     struct socket *socket;

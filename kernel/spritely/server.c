@@ -67,6 +67,7 @@ struct table {
 static struct promises *promises; /* the table, or NULL */
 static struct spinlock lock = SPINLOCK("spritely", RANK_FILE);
 
+/* Return the table: the server's promises are its first part. */
 static struct table *table(void)
 {
     return CONTAINER(promises, struct table, promises);
@@ -98,12 +99,14 @@ struct caller {
     u64 boot;
 };
 
+/* Take who calls: its boot and its port. The host is the sender's. */
 static struct caller take_caller(struct call *c)
 {
     u64 boot = xdr_u64(&c->in);
     return (struct caller){{c->from.host, xdr_u32(&c->in)}, boot};
 }
 
+/* True if the client has the file open. */
 static bool is_open(const struct open *o)
 {
     return o->readers || o->writers;
@@ -133,6 +136,8 @@ static void forget(struct client *client)
     client->at.host = 0;
 }
 
+/* Return the client, or NULL. One of an earlier boot of its host is
+ * forgotten. */
 static struct client *find_client(const struct caller *caller)
 {
     TABLE_EACH (client, i, clients) {
@@ -161,6 +166,7 @@ static struct client *enter_client(const struct caller *caller, bool *known)
     return found;
 }
 
+/* PING: enter the client. The mark is there before the first one. */
 static int serve_ping(struct call *c)
 {
     bool known;
@@ -178,6 +184,7 @@ static int serve_ping(struct call *c)
 
 /* ---- files ---- */
 
+/* Return what is known of this file, or NULL. */
 static struct known *find_file(u32 ino, u32 generation)
 {
     TABLE_EACH (known, f, files)
@@ -186,6 +193,8 @@ static struct known *find_file(u32 ino, u32 generation)
     return NULL;
 }
 
+/* Return the file that was used longest ago and of which no client has
+ * anything, or NULL. */
 static struct known *oldest_unused(void)
 {
     struct known *found = NULL;
@@ -197,6 +206,7 @@ static struct known *oldest_unused(void)
 
 /* ---- opens ---- */
 
+/* Return the client's row of this file, or NULL. NULL, NULL: a free row. */
 static struct open *find_open(const struct known *f,
                               const struct client *client)
 {
@@ -206,6 +216,8 @@ static struct open *find_open(const struct known *f,
     return NULL;
 }
 
+/* Return the client's row of this file, made if need be; NULL if the table is
+ * full. */
 static struct open *enter_open(struct known *f, struct client *client)
 {
     struct open *o = find_open(f, client) ?: find_open(NULL, NULL);
@@ -254,6 +266,7 @@ static int recall_others(struct known *f, const struct client *mine, bool write)
 
 /* ---- one open of a file at a time ---- */
 
+/* The file is not busy any more. Wake who waits for that. */
 static void unlock_file(struct known *f)
 {
     f->busy = false;
@@ -332,6 +345,7 @@ struct opening {
     u64 version;
 };
 
+/* Take the arguments of OPEN or, with `close`, of CLOSE, which has fewer. */
 static int take_opening(struct call *c, struct opening *a, bool close)
 {
     TRY(take_numbers(c, &a->ino, &a->generation));
@@ -371,6 +385,8 @@ static int grant(struct known *f, struct client *client,
     return 0;
 }
 
+/* Recall the file from others, and grant what may be. The lock is released
+ * while a client is called, so the caller may be forgotten meanwhile. */
 static int open_file(const struct opening *a, struct grant *g)
 {
     HOLD(spin, &lock);
@@ -391,6 +407,7 @@ static int open_file(const struct opening *a, struct grant *g)
     return status;
 }
 
+/* OPEN. In the time of grace only files that were open are opened. */
 static int serve_open(struct call *c)
 {
     struct opening a;
