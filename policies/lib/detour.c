@@ -30,17 +30,20 @@ static struct lateness latenesses[MAX_DISKS];
 
 /* ---- dispatch latency ---- */
 
+/* Return what was measured of this disk's latencies. */
 struct lateness *lateness_of(const struct queue *q)
 {
     return &latenesses[q->disk];
 }
 
+/* Forget all that was measured. */
 void detours_start(void)
 {
     for (u32 disk = 0; disk < MAX_DISKS; disk++)
         latenesses[disk] = (struct lateness){0};
 }
 
+/* Raise *longest_ns to the time that passed, plus 25 %, if that is more. */
 static void measure(u64 *longest_ns, u64 from_ns, u64 until_ns)
 {
     u64 ns = until_ns - MIN(until_ns, from_ns);
@@ -98,6 +101,8 @@ static struct request *nearest(struct search *s)
     return down;
 }
 
+/* True if this write delays the request less than the best so far, or as little
+ * and can begin earlier. */
 static bool better(const struct search *s, u64 after_ns, u64 begin_ns)
 {
     return after_ns < s->after_ns ||
@@ -126,6 +131,8 @@ static void judge(struct search *s, struct request *write)
     s->after_ns = after_ns;
 }
 
+/* Return the write to do before `to`, or NULL. d says what the caller allows,
+ * and gets when `to` then begins and what the write costs it. */
 struct request *queue_detour(const struct queue *q, const struct request *to,
                              struct detour *d)
 {

@@ -8,6 +8,7 @@
  */
 #include "policies/lib/ghost.h"
 
+/* Return disk and block as one number: the disk is in the highest 8 bits. */
 static u64 name_of(u32 disk, u64 blkno)
 {
     return (u64)disk << 56 ^ blkno;
@@ -64,6 +65,7 @@ void *ghosts_init(struct ghosts *g, void *room, u64 most)
     return g->bucket + most;
 }
 
+/* Forget the oldest names until at most n are left. */
 void ghosts_shrink(struct ghosts *g, u64 n)
 {
     while (g->n > n)
@@ -97,6 +99,7 @@ struct ghost *ghosts_find(const struct ghosts *g, u32 disk, u64 blkno)
     return find(g, name_of(disk, blkno));
 }
 
+/* Forget a block's name. False: there was none. */
 bool ghosts_forget(struct ghosts *g, u32 disk, u64 blkno)
 {
     struct ghost *ghost = find(g, name_of(disk, blkno));

@@ -37,6 +37,8 @@ static u64 step(u64 mark, u64 by)
     return (mark * factor + ONE / 2) / ONE;
 }
 
+/* Begin with these marks, in blocks. The exact ones count in PARTS of a
+ * block. */
 void marks_start(struct marks *m, u64 high, u64 low)
 {
     *m = (struct marks){.high = high,
@@ -55,6 +57,7 @@ static void adapt(struct marks *m, u64 dirtied, u64 cleaned)
     m->exact_low = step(m->exact_low, by_both);
 }
 
+/* Keep the high mark from one block to all buffers, the low one up to all. */
 static void keep_in_range(struct marks *m, u64 buffers)
 {
     m->exact_high = MAX(PARTS, MIN(m->exact_high, buffers * PARTS));
@@ -88,6 +91,7 @@ void marks_step(struct marks *m, const struct cache_state *s, u64 most)
 
 /* ---- the policy ---- */
 
+/* Begin with the marks that the tunables give in per cent. */
 void watermarks_start(struct watermarks *w)
 {
     const struct tunable *t = w->tunables;
@@ -98,6 +102,7 @@ void watermarks_start(struct watermarks *w)
     w->stepped_ns = 0;
 }
 
+/* Return why these tunables do not fit together, or NULL. */
 const char *watermarks_refuse(const struct watermarks *w)
 {
     const struct tunable *t = w->tunables;
@@ -106,12 +111,15 @@ const char *watermarks_refuse(const struct watermarks *w)
                : NULL;
 }
 
+/* Return what is wrong with the marks, or NULL. */
 const char *watermarks_check(const struct watermarks *w)
 {
     return w->marks.low > w->marks.high ? "the low mark is above the high one"
                                         : NULL;
 }
 
+/* Return when the marks adapt next. A scan also comes once more blocks are
+ * dirty than the high mark. */
 u64 watermarks_next_ns(const struct watermarks *w)
 {
     scan_at_dirty(w->marks.high + 1);

@@ -1,6 +1,7 @@
 /* Pace (pace.h): when to write dirty blocks. */
 #include "policies/lib/pace.h"
 
+/* Begin with no block, and no write to come. */
 void pace_start(struct pace *p)
 {
     *p = (struct pace){.next_ns = NEVER_NS};
@@ -35,28 +36,35 @@ void pace_keep(struct pace *p, u64 now_ns, u64 early)
     p->next_ns = p->todo ? tick * PACE_TICK_NS : NEVER_NS;
 }
 
+/* Return the tick by whose end a block is written that should be at at_ns: two
+ * earlier, so that it is on the disk by then. */
 u64 pace_due(u64 at_ns)
 {
     return at_ns / PACE_TICK_NS - 2;
 }
 
+/* Return the number of blocks due in this tick. What is overdue counts in the
+ * present tick. */
 static u32 *slot(struct pace *p, u64 due)
 {
     return &p->due[MAX(due, p->tick) % PACE_SLOTS];
 }
 
+/* A block is dirty, and due in this tick. */
 void pace_add(struct pace *p, u64 due)
 {
     ++*slot(p, due);
     p->dirty++;
 }
 
+/* A block that was due in this tick is dirty no more. */
 void pace_drop(struct pace *p, u64 due)
 {
     --*slot(p, due);
     p->dirty--;
 }
 
+/* One of this tick's writes is done: space the next one evenly. */
 void pace_owe_next(struct pace *p)
 {
     if (p->todo)

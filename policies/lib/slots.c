@@ -19,6 +19,7 @@ static u64 free_from(void *arg, u64 from, u64 end)
     return sector == NO_SECTOR ? NO_SECTOR : sector - s->base;
 }
 
+/* Return when the head reaches the sector, as nearest.h asks for it. */
 static struct approach arrival(void *arg, u64 sector)
 {
     const struct search *s = arg;
@@ -45,6 +46,7 @@ u64 slots_nearest(const struct slots *p, u64 base, u32 heads, u32 cyls,
     return sector == NO_SECTOR ? NO_SECTOR : sector + base;
 }
 
+/* Return the free slot of the whole disk that the head reaches first. */
 u64 slots_nearest_of_all(const struct slots *p)
 {
     const struct tracks *t = &p->q->tracks;
@@ -61,6 +63,8 @@ struct track_slots slots_of_track(const struct queue *q, u64 track)
     return (struct track_slots){MIN(first, all), MIN(end, all)};
 }
 
+/* Return the next free slot after the head by number, or else the first of the
+ * disk. */
 u64 slots_next(const struct queue *q)
 {
     u64 sector = queue_free_from(q, q->head_sector, NO_SECTOR);
