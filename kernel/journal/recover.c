@@ -161,8 +161,8 @@ static int gather_revoke(struct replay *r, u32 blkno, u32 sequence)
     return 0;
 }
 
-/* True if this transaction or a later one revokes the block. The difference is
- * signed, as sequence numbers wrap. */
+/* True if a revoke of this transaction or of a later one drops the block's
+ * copy. */
 static bool is_revoked(const struct replay *r, u32 home, u32 sequence)
 {
     const struct revoke *v = slot_of(r, home);
