@@ -58,9 +58,9 @@ static void check_tables(void)
     expect_names_differ("drives", drive_name);
 }
 
-/* How long the boot takes until here depends on how many policies and drives
- * there are, and on the boot arguments. In virtual time it goes on at a whole
- * second, so that a run does not depend on what it does not use. */
+/* Go on at a whole second of virtual time. How long the boot takes until here
+ * depends on how many policies and drives there are, and on the boot arguments.
+ * So a run does not depend on what it does not use. */
 static void begin_evenly(void)
 {
     struct spinlock lock = SPINLOCK("boot", RANK_PIPE);

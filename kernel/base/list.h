@@ -70,7 +70,7 @@ static inline void list_remove(struct list *n)
     n->prev = n->next = n;
 }
 
-/* The first node, or NULL. */
+/* Return the first node, or NULL. */
 static inline struct list *list_first(const struct list *head)
 {
     return head->next == head ? NULL : head->next;

@@ -43,19 +43,19 @@ static inline struct tree_gap_ tree_gap_(const struct tree *t, u64 key)
     return gap;
 }
 
-/* The first node with a key >= the given one, or NULL. */
+/* Return the first node with a key >= the given one, or NULL. */
 static inline struct tree_node *tree_at_or_after(const struct tree *t, u64 key)
 {
     return tree_gap_(t, key).after;
 }
 
-/* The last node with a key < the given one, or NULL. */
+/* Return the last node with a key < the given one, or NULL. */
 static inline struct tree_node *tree_before(const struct tree *t, u64 key)
 {
     return tree_gap_(t, key).before;
 }
 
-/* The node after n, or NULL. */
+/* Return the node after n, or NULL. */
 static inline struct tree_node *tree_next(struct tree_node *n)
 {
     if (n->right) {

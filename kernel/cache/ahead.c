@@ -71,8 +71,8 @@ static struct buf *allocate_ahead(const struct disk *d, u64 blkno)
     return stale && b->flags & B_EVICTABLE ? buf_evict(b) : NULL;
 }
 
-/* A buffer for reading a block, with its transfer prepared; NULL if it is
- * cached or being read, or there is no room. */
+/* Return a buffer for reading a block, with its transfer prepared; NULL if the
+ * block is cached or being read, or there is no room. */
 static struct buf *allocate_to_read(struct disk *d, u64 blkno, bool asked)
 {
     HOLD(spin, &bcache.lock);

@@ -88,7 +88,7 @@ static inline bool concerns(const struct buf *b, const struct disk *d,
     return (!d || b->disk == d) && (!owner || b->block.owner == owner);
 }
 
-/* The state of a block whose buffer is b (NULL: it has none). */
+/* Return the state of the block whose buffer is b; NULL: no buffer has it. */
 static inline enum found found_of(const struct buf *b)
 {
     if (!b || !(b->flags & (B_VALID | B_READ)))
@@ -206,16 +206,16 @@ void unpin(struct buf *b);
 
 /* ---- replace.c. For all of these the caller holds bcache.lock. ---- */
 
-/* Multiplicative hashing (Knuth, volume 3, section 6.4). The disk's number is
- * above every block's, and the factor is odd, so equal blocks of two disks are
- * never in one bucket. */
+/* Return the block's bucket, by multiplicative hashing (Knuth, volume 3,
+ * section 6.4). The disk's number is above every block's, and the factor is
+ * odd, so equal blocks of two disks are never in one bucket. */
 static inline struct buf **buf_bucket(u32 disk, u64 blkno)
 {
     u64 mixed = (blkno ^ (u64)disk << 32) * 0x9e3779b97f4a7c15UL;
     return &bcache.buckets[(mixed >> 32) & (bcache.nbuckets - 1)];
 }
 
-/* NULL: no buffer has the block. */
+/* Return the block's buffer, or NULL if none has the block. */
 static inline struct buf *buf_lookup(const struct disk *d, u64 blkno)
 {
     struct buf *b = *buf_bucket(d->id, blkno);

@@ -229,9 +229,9 @@ int biowait(struct buf *b)
 
 /* ---- holding ---- */
 
-/* The current process is about to hold one more buffer. False if it is the
- * first one and not all holders together would fit the cache. Caller holds the
- * lock. */
+/* Count one more buffer that the process holds. False, without counting, if it
+ * is its first and not all holders together would fit the cache. Caller holds
+ * the lock. */
 static inline bool hold_at_once(void)
 {
     struct proc *p = myproc();
@@ -242,7 +242,7 @@ static inline bool hold_at_once(void)
     return true;
 }
 
-/* hold_at_once, but waits until it may. */
+/* Count one more held buffer, once hold_at_once allows it. */
 static inline void hold(void)
 {
     if (hold_at_once())
@@ -292,8 +292,8 @@ static inline struct buf *hit(struct buf *b, bool asked)
     return b;
 }
 
-/* As getblk. asked: the block's contents are wanted; else they will be written
- * over. Caller holds the lock, which is released while this waits. */
+/* Return the block's buffer, busy. asked: the block's contents are wanted; else
+ * they will be written over. Releases the caller's lock while it waits. */
 static struct buf *get(struct disk *d, u64 blkno, bool asked)
 {
     struct buf *b, *dirty;

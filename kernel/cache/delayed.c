@@ -77,9 +77,9 @@ void undelay(struct buf *b)
     bcache.ndirty--;
 }
 
-/* The pause before the next attempt is as long as the writes have been failing,
- * so it doubles. Its end is rounded up to a multiple of RETRY_NS, so that one
- * scan of the daemon serves many blocks. */
+/* Note since when writes of the block fail, and when to try again: the pause is
+ * as long as they have been failing, so it doubles. Its end is rounded up to a
+ * multiple of RETRY_NS, so that one scan of the daemon serves many blocks. */
 void set_failed(struct buf *b, u64 now_ns)
 {
     bcache.nfailed += (now_ns != 0) - (b->failed_ns != 0);

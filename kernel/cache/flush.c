@@ -169,11 +169,10 @@ static bool one_failed(struct wanted *w)
     return false;
 }
 
-/*
- * First, wait for the writes that others had started: a block whose write fails
- * is dirty again, and is tried here. Wait again at the end, because a scheduler
- * may have taken up wanted blocks as candidate writes meanwhile.
- */
+/* Write what is dirty of the disk and kind, or of the owner, and wait. First
+ * wait for the writes that others had started: a block whose write fails is
+ * dirty again, and is tried here. Wait again at the end, because a scheduler
+ * may have taken up wanted blocks as candidate writes meanwhile. */
 static int flush(struct disk *d, u64 owner, enum kinds kinds)
 {
     struct flush f = {0};
@@ -404,7 +403,8 @@ static u64 make_owner_due(u64 owner)
     return n;
 }
 
-/* A block that is due on its own is due with its file, too. */
+/* Start the writes of the blocks on the list, and of all dirty blocks of their
+ * files. Return their number. */
 u64 flush_files(struct list *l)
 {
     u64 n = 0;

@@ -23,7 +23,7 @@ static struct {
 
 COUNTER(told_of, "bio.told", "times", "fsync, sync, last close told of losses");
 
-/* The owner's row, or NULL. Owner 0: a free row, or NULL. */
+/* Return the owner's row, or NULL. Owner 0: a free row, or NULL. */
 static struct loss *row_of(u64 owner)
 {
     for (u32 i = 0; i < LOST_FILES; i++)
@@ -48,8 +48,8 @@ static void spread(struct loss *to, const struct loss *from)
     *to = (struct loss){to->owner, to->disk, last, MIN(untold_to, untold_from)};
 }
 
-/* A free row. If there is none, it is the row of the oldest loss, which counts
- * from now on as a loss of all files of its disk. */
+/* Return a free row. If there is none, it is the row of the oldest loss, which
+ * counts from now on as a loss of all files of its disk. */
 static struct loss *new_row(void)
 {
     struct loss *row = row_of(0);
@@ -83,7 +83,7 @@ bool lost_add(const struct disk *d, u64 owner, bool metadata)
     return first;
 }
 
-/* The number of the last loss that concerns the owner's file. */
+/* Return the number of the last loss that concerns the owner's file. */
 static u64 last_of(const struct disk *d, u64 owner)
 {
     const struct loss *row = owner ? row_of(owner) : NULL;

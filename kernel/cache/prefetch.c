@@ -58,8 +58,8 @@ static bool belongs(const struct stream *s, const struct access *a)
     return hooks()->follows ? hooks()->follows(s, a) : goes_on(s, a);
 }
 
-/* The number of the stream to which the read belongs; of several, the stream
- * read last. If there is none, the stream not read for longest begins anew. */
+/* Return the number of the read's stream; of several, the one read last. If
+ * there is none, the stream not read for longest begins anew. */
 static u32 choose(struct streams *f, const struct access *a)
 {
     struct stream *followed = NULL, *oldest = f->stream;

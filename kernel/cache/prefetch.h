@@ -16,8 +16,8 @@ bool prefetch_takes_hints(void);
 /* True if the policy wants each block of a call to be a read of its own. */
 bool prefetch_by_block(void);
 
-/* Block i of a read-ahead request, i from 0 to n * times - 1: its run is number
- * i / n, its place in that run is i % n. */
+/* Return block i of a read-ahead request, i from 0 to n * times - 1: its run is
+ * number i / n, its place in that run is i % n. */
 static inline u64 readahead_block(const struct readahead *w, u64 i)
 {
     return w->first + w->step * (i64)(i / w->n) + i % w->n;

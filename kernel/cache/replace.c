@@ -27,8 +27,8 @@ static void hash_insert(struct buf *b)
     *head = b;
 }
 
-/* This only writes to the buffer's neighbours in the bucket: the processor need
- * not wait for the memory of these. */
+/* Take b out of its bucket. This writes only to its neighbours there: the
+ * processor need not wait for their memory. */
 static void hash_remove(struct buf *b)
 {
     *b->hashed = b->hash;
@@ -103,7 +103,8 @@ static void replace_switch(const struct policy *to, bool trust)
             make_evictable(b);
 }
 
-/* The victim if no policy names one: the first clean buffer, which exists. */
+/* Return the victim if no policy names one: the first clean buffer, which
+ * exists. */
 static struct block *plain_victim(void)
 {
     BUF_EACH (b)
@@ -139,7 +140,7 @@ static struct buf *choose_victim(u32 disk, u64 blkno)
 
 /* ---- a buffer for a block ---- */
 
-/* A buffer that is evictable loses its block, and is free. */
+/* Take its block from an evictable buffer, and return it, free. */
 struct buf *buf_evict(struct buf *b)
 {
     make_not_evictable(b);
@@ -153,7 +154,7 @@ struct buf *buf_evict(struct buf *b)
     return b;
 }
 
-/* A buffer that was never used; one must be there. */
+/* Return a buffer that was never used; one must be there. */
 static struct buf *first_use(void)
 {
     u64 i = bcache.used++;

@@ -61,7 +61,7 @@ void scan_at_dirty(u64 n)
 
 /* ---- telling the policy. Caller holds bcache.lock. ---- */
 
-/* The policy in use; NULL early in the boot. */
+/* Return the functions of the policy in use; NULL early in the boot. */
 static const struct update_hooks *update(void)
 {
     const struct policy *p = policy_in_use[POLICY_UPDATE];

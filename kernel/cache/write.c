@@ -38,7 +38,8 @@ static void fault(u32 disk, u64 blkno, const char *what)
 
 /* ---- one write ---- */
 
-/* The policy's answer for a write that is queued after `before` others. */
+/* Return the policy's answer for a write that is queued after `before`
+ * others. */
 static enum write_mode ask_mode(const struct buf *b, bool program, bool filled,
                                 u64 before)
 {
@@ -126,8 +127,9 @@ static bool write_oldest(void)
     return start_oldest(&bcache.pending, n) || start_oldest(&bcache.delayed, n);
 }
 
-/* The oldest block that may be given up (lost.h): metadata only if all data
- * that could be is in use by processes. Caller holds bcache.lock. */
+/* Return the oldest block that may be given up (lost.h), or NULL; metadata
+ * only if all data that could be is in use by processes. Caller holds
+ * bcache.lock. */
 static struct buf *hopeless(void)
 {
     u64 now_ns = clock_ns();
@@ -165,11 +167,10 @@ static void give_up_one(void)
     buf_let_go(b);
 }
 
-/*
- * This wait ends: at least one buffer is held by no process (invariant 8), so
- * it is in transfer; or it is dirty and is written here; or its write failed,
- * and the daemon tries it again until it is written or given up here.
- */
+/* Return once a clean buffer may be left. This wait ends: at least one buffer
+ * is held by no process (invariant 8), so it is in transfer; or it is dirty and
+ * is written here; or its write failed, and the daemon tries it again until it
+ * is written or given up here. */
 void make_room(void)
 {
     count(&no_clean, 1);
@@ -184,7 +185,7 @@ void make_room(void)
 
 /* ---- when too much is dirty ---- */
 
-/* The most blocks that may be dirty or being written. */
+/* Return how many blocks may be dirty or being written at most. */
 static u64 ask_most_dirty(void)
 {
     HOLD(spin, &write_lock);
@@ -196,8 +197,8 @@ static u64 ask_most_dirty(void)
     return UNLIMITED;
 }
 
-/* A writer waits while more is dirty than the policy allows; if nothing is
- * being written, it starts writes of the oldest blocks. */
+/* Have a writer wait while more is dirty than the policy allows; if nothing is
+ * being written, start writes of the oldest blocks. */
 static void throttle(void)
 {
     if (!hooks()->most_dirty)

@@ -24,7 +24,7 @@ static bool reserve(struct disk *d, struct io *io)
     return reserved;
 }
 
-/* The candidate that begins where io ends. NULL: there is none, or the
+/* Return the candidate that begins where io ends; NULL: there is none, or the
  * scheduler does not join candidates. */
 static struct io *next_candidate(struct disk *d, const struct io *io)
 {

@@ -72,7 +72,7 @@ static u64 queue_length(const struct disk *d)
     return d->queue.length[SET_READS] + d->queue.length[SET_WRITES];
 }
 
-/* The queue is about to change. Caller holds d->lock. */
+/* Add up queue length times ns: before each change. Caller holds d->lock. */
 static void measure_queue(struct disk *d)
 {
     u64 now_ns = clock_ns();
@@ -113,7 +113,7 @@ void disk_submit(struct disk *d, struct io *io)
         disk_queue(d, io);
 }
 
-/* On a busy device a write that nobody waits for gathers neighbours. */
+/* Queue and dispatch; if busy, a write not waited for gathers neighbours. */
 void disk_queue(struct disk *d, struct io *io)
 {
     HOLD(spin, &d->lock);
@@ -143,7 +143,7 @@ void disk_unplug(struct disk *d)
 
 /* ---- completion ---- */
 
-/* Interrupts are off. */
+/* Count and trace an ended transfer. Interrupts are off. */
 static void account(const struct disk *d, const struct io *io, int error)
 {
     u64 now_ns = clock_ns();
@@ -212,7 +212,7 @@ static void begin(void *arg)
     disk_plug(arg);
 }
 
-/* A command or, without sectors, a flush has ended. */
+/* End a command or, without sectors, a flush. */
 static void ended(void *arg, struct span *first, int error)
 {
     struct io *io = CONTAINER(first, struct io, span);

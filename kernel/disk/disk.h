@@ -112,7 +112,7 @@ struct disk {
     struct timer ask_timer;   /* when to ask the scheduler again */
 };
 
-/* The sector after its last, logical and physical. */
+/* Return the sector after the transfer's last, by logical numbers. */
 static inline u64 io_end(const struct io *io)
 {
     return io->request.sector + io->request.nsectors;
@@ -124,7 +124,7 @@ static inline u64 io_physical_end(const struct io *io)
     return io->request.physical + io->request.nsectors;
 }
 
-/* The next request of the same command, or NULL. */
+/* Return the next request of the same command, or NULL. */
 static inline struct io *io_next(const struct io *io)
 {
     return io->span.next ? CONTAINER(io->span.next, struct io, span) : NULL;

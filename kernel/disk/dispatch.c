@@ -57,7 +57,7 @@ static bool fault(struct disk *d, const char *what)
     return true;
 }
 
-/* The scheduler's choice; NULL if it waits. Caller holds d->lock. */
+/* Return the scheduler's choice; NULL if it waits. Caller holds d->lock. */
 static struct request *choose(struct disk *d)
 {
     if (d->sched != policy_in_use[POLICY_SCHED] && !adopt(d))
@@ -92,8 +92,7 @@ static void take(struct disk *d, struct request *r, u64 physical, u64 now_ns)
     io_set_next(io_of(r), NULL);
 }
 
-/* The queued request that begins where io ends, or ends where io begins; or
- * NULL. The queue is in the order of logical sectors. */
+/* Return the queued request that begins at io's logical end, or NULL. */
 static struct io *next_to(struct disk *d, const struct io *io)
 {
     enum direction dir = io->request.write ? WRITES : READS;
@@ -101,6 +100,7 @@ static struct io *next_to(struct disk *d, const struct io *io)
     return n && n->request.sector == io_end(io) ? n : NULL;
 }
 
+/* Return the queued request that ends where io begins, or NULL. */
 static struct io *next_before(struct disk *d, const struct io *io)
 {
     enum direction dir = io->request.write ? WRITES : READS;
@@ -108,8 +108,8 @@ static struct io *next_before(struct disk *d, const struct io *io)
     return n && io_end(n) == io->request.sector ? n : NULL;
 }
 
-/* After a write: the next queued write by sector, and after the last the first.
- * Its sector need not be where io ends. After a read: NULL. */
+/* Return, after a write, the next queued write by sector, and after the last
+ * the first. Its sector need not be where io ends. After a read: NULL. */
 static struct io *next_write(struct disk *d, const struct io *io)
 {
     struct request *r = queue_find_from(&d->queue, WRITES, io_end(io));
@@ -176,8 +176,8 @@ static struct io *gather(struct disk *d, struct request *r, u64 physical,
 
 static void ask_again(void *arg);
 
-/* The scheduler lets requests wait: set a timer for when it wants to be asked
- * again. Caller holds d->lock. */
+/* Set a timer for when the scheduler, which lets requests wait, wants to be
+ * asked again. Caller holds d->lock. */
 static void ask_later(struct disk *d)
 {
     if (!d->sched->sched.again_ns)
@@ -188,7 +188,8 @@ static void ask_later(struct disk *d)
         timer_set(&d->ask_timer, when_ns, ask_again, d);
 }
 
-/* No command was dispatched, and none is under way. Caller holds d->lock. */
+/* Set timers for what waits, as no command was dispatched and none is under
+ * way. Caller holds d->lock. */
 static void rest(struct disk *d)
 {
     if (!idle(d))
@@ -197,8 +198,8 @@ static void rest(struct disk *d)
         d->translation->idle(d, ask_again);
 }
 
-/* Dispatch what the translation has done first. Returns as model_start. Caller
- * holds d->lock. */
+/* Dispatch a command that the translation wants done before all others, if
+ * there is one. Return what model_start returns. Caller holds d->lock. */
 static bool serve_translation(struct disk *d)
 {
     u64 now_ns = clock_ns();

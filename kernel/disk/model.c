@@ -31,7 +31,7 @@ static void to_device(struct disk *d, enum command_kind kind, struct io *io)
         panic("disk: %s: more commands than its depth", d->name);
 }
 
-/* A command that no drive has a part in only ends, as a flush does. */
+/* Return what to do. A command that has no part on the drive only ends. */
 static enum command_kind kind_of(const struct io *io)
 {
     if (io->request.physical == NO_SECTOR)
@@ -39,7 +39,8 @@ static enum command_kind kind_of(const struct io *io)
     return io->request.write ? COMMAND_WRITE : COMMAND_READ;
 }
 
-/* The device, which is no RAM disk, does a command while time stands still. */
+/* Have the device, which is no RAM disk, do a command while time stands
+ * still. */
 static void device_do(struct disk *d, enum command_kind kind, struct io *io)
 {
     clock_stop();
@@ -49,7 +50,7 @@ static void device_do(struct disk *d, enum command_kind kind, struct io *io)
     clock_go();
 }
 
-/* The device does a command within this instant. No lock. */
+/* Have the device do a command within this instant. No lock is held. */
 static void do_now(struct disk *d, enum command_kind kind, struct io *io)
 {
     if (d->ramdisk)
@@ -97,7 +98,7 @@ static struct io **soonest(struct disk *d, u64 now_ns)
 
 static void drive_done(void *arg);
 
-/* The drive, if it is free, takes up a command. Caller holds d->lock. */
+/* Have the drive take up a command, if it is free. Caller holds d->lock. */
 static void start_next(struct disk *d, u64 now_ns)
 {
     if (d->in_drive || !d->held)
@@ -111,7 +112,7 @@ static void start_next(struct disk *d, u64 now_ns)
     timer_set(&d->drive_timer, d->queue.done_ns, drive_done, d);
 }
 
-/* The drive model's time has come: the data is moved within this instant. */
+/* End the drive's command: its data is moved within this instant. */
 static void drive_done(void *arg)
 {
     struct disk *d = arg;
@@ -158,8 +159,8 @@ void model_flush(struct disk *d, struct io *io)
 
 /* ---- what a scheduler may ask (position.h) ---- */
 
-/* The drive as it will be at that time, if it gets no command until then. The
- * answer is kept, because many questions are about one time. */
+/* Return the drive as it will be at that time, if it gets no command until
+ * then. The answer is kept, because many questions are about one time. */
 static const struct drive *later(struct disk *d, u64 at_ns)
 {
     if (d->later_ns != at_ns || d->later.inside != d->inside) {
@@ -201,8 +202,8 @@ static struct approach misjudge(const struct disk *d, u64 start_ns, u64 sector,
     return a;
 }
 
-/* A request without a place, which the drive has no part in, is done at once.
- */
+/* Return when the arm would be at the request, and when its data would begin. A
+ * request without a place, which has no part on the drive, is done at once. */
 static struct approach approach(struct disk *d, const struct drive *drive,
                                 u64 at_ns, const struct request *r)
 {
@@ -299,7 +300,7 @@ void disk_streams(struct disk *d, u32 n)
 
 /* ---- the boot arguments ---- */
 
-/* The drive of this disk: diskN.drive=, else drive=, else none. */
+/* Return the drive of this disk: diskN.drive=, else drive=, else none. */
 static const struct drive_model *drive_wanted(const struct disk *d)
 {
     char own[16];
@@ -363,8 +364,9 @@ static void fit_flash(struct disk *d)
                           &flash_erased.value});
 }
 
-/* The depth: without a model, what the device takes (d->depth so far), or one
- * command of a RAM disk; else what drive_depth= or the model says. */
+/* Give the disk its drive and the drive's limits. The depth: without a model,
+ * what the device takes (d->depth so far), or one command of a RAM disk; else
+ * what drive_depth= or the model says. */
 void model_fit(struct disk *d, u32 wanted)
 {
     drive_start(&d->drive, drive_wanted(d));

@@ -62,8 +62,9 @@ u64 place_ask(struct disk *d, const struct request *r, u64 now_ns)
     return t ? t->fallback->place.place(&d->queue, r, now_ns) : r->sector;
 }
 
-/* A translation takes any free place, unless the policy appends; without one a
- * request has only its place. */
+/* True if the request may go to this sector. A translation takes any free
+ * place, unless the policy appends; without one a request has only its
+ * place. */
 bool place_may_be(struct disk *d, const struct request *r, u64 physical,
                   u64 now_ns)
 {

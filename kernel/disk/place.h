@@ -27,9 +27,9 @@ static inline bool place_is_asked(const struct disk *d, const struct request *r)
 /* The policy's answer, on the disk. */
 u64 place_ask(struct disk *, const struct request *, u64 now_ns);
 
-/* The first physical sector of the request, if it were dispatched at now_ns;
- * NO_SECTOR: on a disk with a translation, the block was never written, or no
- * place is free for it. Caller holds the disk's lock. */
+/* Return the first physical sector of the request, if it were dispatched at
+ * now_ns; NO_SECTOR: on a disk with a translation, the block was never written,
+ * or no place is free for it. Caller holds the disk's lock. */
 static inline u64 place_of(struct disk *d, const struct request *r, u64 now_ns)
 {
     return place_is_asked(d, r) ? place_ask(d, r, now_ns) : r->sector;

@@ -38,7 +38,8 @@ static struct {
     u64 from_ns, until_ns;
 } full;
 
-/* The log and the disks come in this order, each in memory of its own. */
+/* True if the log and the disks come in this order, each in memory of its
+ * own. */
 static bool in_order(u64 from, const struct table *t)
 {
     bool good = t->log_start >= from && t->log_end >= t->log_start;

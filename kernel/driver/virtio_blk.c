@@ -111,7 +111,8 @@ void virtio_blk_kick(struct virtio_blk *v)
     virtio_notify(v->registers, 0);
 }
 
-/* The next command that has ended, its slot freed; NULL if there is none. */
+/* Return the next command that has ended, its slot freed; NULL if there is
+ * none. */
 static struct span *reap(struct virtio_blk *v, int *error)
 {
     HOLD(spin, &v->lock);

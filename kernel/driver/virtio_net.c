@@ -58,7 +58,8 @@ static bool made(struct queue *q, u32 number)
     return true;
 }
 
-/* The device must see the entry before the index that covers it. */
+/* Give buffer id to the device. It must see the entry before the index that
+ * covers the entry. */
 static void offer(struct queue *q, u32 id, u32 bytes, u16 flags)
 {
     q->ring[id].bytes = bytes;
@@ -68,7 +69,7 @@ static void offer(struct queue *q, u32 id, u32 bytes, u16 flags)
                      __ATOMIC_RELEASE);
 }
 
-/* The next descriptor that the device is done with, or -1. */
+/* Return the next descriptor that the device is done with, or -1. */
 static i32 collect(struct queue *q, u32 *bytes)
 {
     if (q->seen == __atomic_load_n(&q->used->index, __ATOMIC_ACQUIRE))

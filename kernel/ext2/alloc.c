@@ -32,7 +32,7 @@ static u32 group_start(const struct fs *fs, u32 group)
     return fs->first_data_block + group * fs->blocks_per_group;
 }
 
-/* The last group may be short. */
+/* Return the number of blocks of a group. The last one may be short. */
 u32 group_blocks(const struct fs *fs, u32 group)
 {
     return MIN(fs->blocks_per_group, fs->blocks - group_start(fs, group));
@@ -84,7 +84,7 @@ static void bit_flip(u8 *map, u32 bit)
     map[bit / 8] ^= 1 << bit % 8;
 }
 
-/* The first clear bit of [from, end). */
+/* Return the first clear bit of [from, end). */
 static u32 find_clear(const u8 *map, u32 from, u32 end)
 {
     while (from < end) {
@@ -99,7 +99,7 @@ static u32 find_clear(const u8 *map, u32 from, u32 end)
     return NO_BIT;
 }
 
-/* The first of 8 clear bits that are a byte of [from, end). */
+/* Return the first of 8 clear bits that are a byte of [from, end). */
 static u32 find_clear_byte(const u8 *map, u32 from, u32 end)
 {
     for (u32 byte = (from + 7) / 8; byte < end / 8; byte++)

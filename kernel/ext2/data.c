@@ -70,9 +70,9 @@ static void prefetch(struct inode *ip, const struct readahead *readahead,
     }
 }
 
-/* The blocks to start reading together with a block: those that the call asks
- * for next and, once all of these are started, those to read ahead. The caller
- * holds no buffer, because mapping may need one. */
+/* Find the blocks to start reading together with a block: those that the call
+ * asks for next and, once all of these are started, those to read ahead. The
+ * caller holds no buffer, because mapping may need one. */
 static struct further_reads find_further(struct inode *ip, u64 block,
                                          struct reading *r, u64 out[2 * WINDOW])
 {
@@ -139,7 +139,8 @@ static void accessed(struct inode *ip)
     }
 }
 
-/* 0 if the inode has contents to read and write; else -EISDIR or -EINVAL. */
+/* Return 0 if the inode has contents to read and write; else -EISDIR or
+ * -EINVAL. */
 static int check_file(const struct inode *ip)
 {
     if (S_ISREG(ip->mode))
@@ -147,8 +148,8 @@ static int check_file(const struct inode *ip)
     return S_ISDIR(ip->mode) ? -EISDIR : -EINVAL;
 }
 
-/* The bytes of a transfer, up to `end` in the file, that lie in its first
- * block. */
+/* Return how many bytes of a transfer, up to `end` in the file, lie in its
+ * first block. */
 static u64 part(const struct inode *ip, const struct uio *u, u64 end)
 {
     u32 size = ip->fs->block_bytes;
@@ -173,8 +174,8 @@ static int read_some(struct inode *ip, struct uio *u, u64 end,
     return error;
 }
 
-/* 0: the transfer is to go through the cache. 1: a file system elsewhere has
- * moved the bytes past the cache. Or -errno. */
+/* Return 0 if the transfer is to go through the cache, 1 if a file system
+ * elsewhere has moved the bytes past the cache, or -errno. */
 static int check_move(struct inode *ip, struct uio *u)
 {
     TRY(check_file(ip));

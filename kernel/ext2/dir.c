@@ -85,7 +85,7 @@ static u32 used(const struct ext2_entry *e)
     return e->ino ? EXT2_ENTRY_BYTES(e->name_len) : 0;
 }
 
-/* Bytes of an entry that no name uses. */
+/* Return how many bytes of an entry no name uses. */
 static u32 spare(const struct ext2_entry *e)
 {
     return e->length - used(e);
@@ -186,7 +186,8 @@ static void show(struct ext2_entry *e, u32 ino)
         e->ino = ino;
 }
 
-/* The entry before another one in a good block; NULL: that is the first. */
+/* Return the entry before another one in a good block; NULL: that is the
+ * first. */
 static struct ext2_entry *entry_before(void *data, const struct ext2_entry *e)
 {
     struct ext2_entry *before = NULL, *at = data;
@@ -205,7 +206,7 @@ static void erase(void *data, struct ext2_entry *e)
         before->length += e->length;
 }
 
-/* Before a change of dir, which would make its hash tree wrong. */
+/* Drop the hash tree of dir, which the coming change would make wrong. */
 static int dir_begin(struct inode *dir)
 {
     assert(sleep_held(&dir->lock) && S_ISDIR(dir->mode));
@@ -304,8 +305,8 @@ static int point(struct inode *dir, const struct search *s, u32 ino, u8 type)
     return change_write(dir, b);
 }
 
-/* An entry whose head lies in two sectors has no type meanwhile, which e2fsck
- * -p sets without asking. */
+/* Have the entry that was found lead to ip. One whose head lies in two sectors
+ * has no type meanwhile, which e2fsck -p sets without asking. */
 int dir_point(struct inode *dir, const struct search *s, const struct inode *ip)
 {
     if (!heads_in_sector(s->at, s->at))
@@ -335,8 +336,8 @@ int dir_swap(struct inode *dir, const struct search *s, const struct search *t)
     return change_write(dir, b);
 }
 
-/* An entry in a good block that has room for a name, and whose head is in one
- * sector with the head of the entry at byte `with`; or NULL. */
+/* Return an entry in a good block that has room for a name, and whose head is
+ * in one sector with the head of the entry at byte `with`; or NULL. */
 static struct ext2_entry *find_room(const struct fs *fs, void *data, u32 len,
                                     u32 with)
 {
@@ -532,7 +533,7 @@ struct listing {
     u64 *after; /* where to store the place after each entry; or NULL */
 };
 
-/* Names are read by programs as parts of paths. */
+/* True if a program can read the name as a part of a path. */
 static bool name_ok(const struct ext2_entry *e)
 {
     for (u32 i = 0; i < e->name_len; i++)

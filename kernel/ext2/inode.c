@@ -120,7 +120,7 @@ static void more_slots(void)
     }
 }
 
-/* A slot off all lists, or NULL. */
+/* Return a slot off all lists, or NULL. */
 static struct inode *take_slot(void)
 {
     if (list_empty(&unused) && idle_count < IDLE_MAX)
@@ -279,7 +279,7 @@ static u64 entry_of(const struct inode *ip)
     return (u64)((ip->ino - 1) % fs->inodes_per_group) * fs->inode_bytes;
 }
 
-/* The block of the group's table in which the inode lies. */
+/* Return the block of the group's table in which the inode lies. */
 u32 inode_block(const struct inode *ip)
 {
     u32 group = (ip->ino - 1) / ip->fs->inodes_per_group;
@@ -287,7 +287,7 @@ u32 inode_block(const struct inode *ip)
            (entry_of(ip) >> ip->fs->block_shift);
 }
 
-/* The buffer of an inode's block, and the inode in it. */
+/* Return the buffer of an inode's block, or NULL. *raw is the inode in it. */
 static struct buf *raw_read(const struct inode *ip, struct ext2_inode **raw)
 {
     struct buf *b = bread(ip->fs->disk, inode_block(ip));
@@ -413,7 +413,7 @@ static void pack(const struct inode *ip, struct ext2_inode *raw)
     memcpy(raw->block, ip->block, sizeof(raw->block));
 }
 
-/* An inode without names or blocks; dtime: when it lost them, or 0. */
+/* Fill in an inode without names or blocks; dtime: when it lost them, or 0. */
 static void pack_empty(struct ext2_inode *raw, u32 dtime)
 {
     raw->links_count = 0;

@@ -108,7 +108,8 @@ static inline bool ino_ok(const struct fs *fs, u32 ino)
     return ino == EXT2_ROOT_INO || (ino >= fs->first_ino && ino <= fs->inodes);
 }
 
-/* Blocks with equal owners are flushed together. */
+/* Return the owner by which the cache knows the inode's blocks: all of one
+ * owner are flushed together. */
 static inline u64 owner_of(const struct inode *ip)
 {
     return (u64)(ip->fs - mounts) << 32 | ip->ino;
@@ -133,7 +134,8 @@ static inline bool has_blocks(u32 mode, u64 size)
            (S_ISLNK(mode) && size >= EXT2_LINK_INLINE);
 }
 
-/* The error to return: for an -EIO of a file system elsewhere, its cause. */
+/* Return the error for the caller: for an -EIO of a file system elsewhere, its
+ * cause. */
 static inline int cause_of(const struct inode *ip, int error)
 {
     bool asks = error == -EIO && ip->fs->elsewhere;

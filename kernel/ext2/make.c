@@ -25,7 +25,7 @@ static int init_link(struct inode *ip, const char *target)
     return write_now(ip->fs, b, owner_of(ip));
 }
 
-/* The contents of a new inode, on the disk where it has blocks. */
+/* Write the contents of a new inode, to the disk where it has blocks. */
 static int init_contents(struct inode *ip, const struct making *m, u32 parent)
 {
     if (S_ISDIR(m->mode))

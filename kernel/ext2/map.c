@@ -18,14 +18,14 @@
 #define RUN_MAX 64  /* blocks looked at to find a run */
 #define BATCH   128 /* pointers copied out of a block at a time */
 
-/* Pointers in a block: a power of two. */
+/* Return log2 of the number of pointers in a block. */
 static u32 pointer_shift(const struct fs *fs)
 {
     return fs->block_shift - 2;
 }
 
-/* The way to a block: way[0] indexes the inode's pointers, the others
- * pointer blocks. Returns its length, 1 to 4; 0: past the format's end. */
+/* Find the way to a block: way[0] indexes the inode's pointers, the others
+ * pointer blocks. Return its length, 1 to 4; 0: past the format's end. */
 static u32 find_way(const struct fs *fs, u64 block, u32 way[4])
 {
     u32 shift = pointer_shift(fs), mask = (1U << shift) - 1;
@@ -164,7 +164,8 @@ static u32 find_goal(struct inode *ip, u64 block)
     return ip->goal;
 }
 
-/* A block at the end of the remembered run makes it longer. */
+/* Make the remembered run longer if the block is at its end, or else begin
+ * another run. */
 static void extend_run(struct inode *ip, u64 block, u32 blkno)
 {
     if (ip->run_blocks && block == ip->run_block + ip->run_blocks &&

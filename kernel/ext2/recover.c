@@ -19,7 +19,7 @@
 #include "kernel/journal/journal.h"
 #include "kernel/machine/mem.h"
 
-/* Where each block of the journal's file lies. */
+/* Find where each block of the journal's file lies. */
 static int find_blocks(struct inode *ip, u32 *where, u32 blocks)
 {
     HOLD(inode, ip);
@@ -32,7 +32,8 @@ static int find_blocks(struct inode *ip, u32 *where, u32 blocks)
     return 0;
 }
 
-/* The number of blocks of a journal's file; 0: it cannot be a journal. */
+/* Return the number of blocks of a journal's file; 0: it cannot be a
+ * journal. */
 static u32 count_blocks(struct inode *ip)
 {
     HOLD(inode, ip);

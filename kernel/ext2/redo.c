@@ -110,7 +110,7 @@ static int finish_spare(struct unfinished *u)
     return error ?: leads_to(&s, u->replaced) ? remove_leftover(u, &s) : 0;
 }
 
-/* A whole inode that the record names; NULL: it is not there any more. */
+/* Get a whole inode that the record names; NULL: it is not there any more. */
 static int find_whole(struct fs *fs, struct ext2_named was, struct inode **ip)
 {
     bool husk;
@@ -144,7 +144,7 @@ static bool may_be_unfinished(const struct unfinished *u)
            !is_dots(u->name) && !strchr(u->name, '/');
 }
 
-/* The inodes are locked in the order of internal.h. */
+/* Finish the rename. Locks the inodes in the order of internal.h. */
 static int finish_found(struct unfinished *u)
 {
     const struct ext2_intent *i = u->intent;

@@ -95,7 +95,8 @@ static int remove_found(struct walk *w, struct inode *ip)
     return check_removal(ip) ?: remove_name(w->at, &s, ip);
 }
 
-/* For a directory, tree_lock is held. */
+/* Find and remove the name until nothing has changed in between. For a
+ * directory, tree_lock is held. */
 static int remove_walked(struct walk *w, bool directory)
 {
     int error;

@@ -30,7 +30,7 @@ struct renaming {
 
 /* ---- looking, without a lock ---- */
 
-/* 1 if the directory ip is `below` or above it, 0 if not, or -errno. */
+/* Return 1 if the directory ip is `below` or above it, 0 if not, or -errno. */
 static int is_above(struct inode *ip, struct inode *below)
 {
     OWNED(inode) struct inode *at = idup(below);
@@ -75,8 +75,8 @@ static int rename_look_replaced(struct renaming *r)
     return r->directory ? -ENOTDIR : -EISDIR;
 }
 
-/* Nothing may be locked twice. On a good disk only the last two errors
- * occur. */
+/* Return 0 if no inode would be locked twice. On a good disk only the last two
+ * errors occur. */
 static int rename_check(const struct renaming *r)
 {
     const struct inode *from = r->from->at, *to = r->to->at;

@@ -134,8 +134,8 @@ int fs_intend(struct fs *fs, const struct ext2_intent *intent)
 
 /* ---- mounting ---- */
 
-/* The size of a file that all pointers reach: the direct ones, and those of one
- * single, one double and one triple indirect block. */
+/* Return the size of a file that all pointers reach: the direct ones, and those
+ * of one single, one double and one triple indirect block. */
 static u64 largest_file(const struct fs *fs)
 {
     u64 n = fs->block_bytes / sizeof(u32); /* pointers in a block */
@@ -217,7 +217,8 @@ static bool has_super(const struct fs *fs, u32 g)
            power_of(g, 3) || power_of(g, 5) || power_of(g, 7);
 }
 
-/* Blocks at the start of a group that has a superblock. */
+/* Return the number of blocks of the system at the start of a group that has a
+ * superblock. */
 static u32 head_blocks(const struct fs *fs, const struct ext2_super *sb)
 {
     u32 table = blocks_of(fs, (u64)fs->groups * sizeof(struct ext2_group));
@@ -440,7 +441,8 @@ static int row_open_whole(struct fs *fs, struct disk *d, u32 flags)
     return row_open(fs, d, flags);
 }
 
-/* Fill the row of a disk. mount_lock held. */
+/* Open the file system of a disk: fill its row, and finish what a power cut has
+ * interrupted. mount_lock held. */
 static int fs_open(struct disk *d, u32 flags,
                    const struct fs_operations *elsewhere, u32 root,
                    struct fs **out)

@@ -35,7 +35,7 @@ void walk_end(struct walk *w)
     page_free(w->page);
 }
 
-/* The next name of the path; "." if the path is only slashes. */
+/* Cut the next name off the path; "." if the path is only slashes. */
 static int next_name(struct walk *w)
 {
     const char *from = w->rest;
@@ -107,7 +107,8 @@ struct inode *cross_down(struct inode *ip)
     return root;
 }
 
-/* From the root of a mounted file system to the directory it covers. */
+/* While the walk is at the root of a mounted file system, go to the directory
+ * that it covers. */
 static void cross_up(struct walk *w)
 {
     while (w->at == w->at->fs->root && w->at->fs->on) {
@@ -117,7 +118,7 @@ static void cross_up(struct walk *w)
     }
 }
 
-/* The inode of w->name. */
+/* Look up w->name, across mounts. *child gets the reference. */
 static int walk_lookup(struct walk *w, struct inode **child)
 {
     if (strcmp(w->name, "..") == 0)

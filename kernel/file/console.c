@@ -75,7 +75,8 @@ static void keep(char c)
     *typed(tty.end++) = c;
 }
 
-/* Newlines as they are, other control characters visibly; not ^D's mark. */
+/* Print a byte as typed, control characters as ^ and a letter. A newline goes
+ * as it is, and ^D's mark not at all. */
 static void echo(char c)
 {
     char visible[] = {'^', c ^ 0x40};
@@ -113,7 +114,8 @@ static void rub_out_word(void)
         rub_out();
 }
 
-/* The job may just have ended. So the ^C is also kept for the shell. */
+/* Interrupt the foreground job and drop the line. The job may just have ended.
+ * So the ^C is also kept for the shell. */
 static void interrupt_job(void)
 {
     tty.interrupted = true;
@@ -212,11 +214,9 @@ static int wait_ready(void)
     return error;
 }
 
-/*
- * Hand out up to n ready bytes, in cooked mode to the end of the line at most;
- * *more says whether the line goes on. wait: until there are some, which no
- * other reader can then have taken. How many, or -EINTR.
- */
+/* Hand out up to n ready bytes, in cooked mode to the end of the line at most;
+ * more says whether the line goes on. wait: until there are some, which no
+ * other reader can then have taken. Return how many, or -EINTR. */
 static i64 take(char *to, u64 n, bool wait, bool *more)
 {
     u64 taken = 0;

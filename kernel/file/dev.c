@@ -40,8 +40,8 @@ const struct device *device_find(u32 number)
     return NULL;
 }
 
-/* 0 if the node at path has that number; -ENOENT, nothing is there; -EEXIST,
- * something else; or another error. */
+/* Return 0 if the node at path has that number; -ENOENT, nothing is there;
+ * -EEXIST, something else; or another error. */
 static int node_check(const char *path, u32 number)
 {
     OWNED(inode) struct inode *ip = NULL;

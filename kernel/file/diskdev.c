@@ -32,7 +32,7 @@ static void free_pages(struct piece *p)
     page_free(p);
 }
 
-/* Pages and requests for up to PAGES pages of the transfer; NULL: no memory. */
+/* Return pages and requests for up to PAGES pages of the transfer, or NULL. */
 static struct piece *make_piece(u64 offset, u64 bytes, bool write)
 {
     _Static_assert(sizeof(struct piece) <= PAGE_SIZE, "fits a page");

@@ -153,8 +153,8 @@ static int attach_inode(struct file *f)
     }
 }
 
-/* The inode that open is about. An exclusive create never follows a link in
- * the last place, so with O_NOFOLLOW the file is first tried that way. */
+/* Find the inode that open is about. An exclusive create never follows a link
+ * in the last place, so with O_NOFOLLOW the file is first tried that way. */
 static int open_inode(const char *path, u32 flags, u64 mode, struct inode **ip)
 {
     if (flags & O_CREAT) {
@@ -313,7 +313,7 @@ i64 file_seek(struct file *f, i64 offset, int whence)
     return to;
 }
 
-/* Inode locked and valid. */
+/* Take a hint about the file's locked and valid inode. */
 static int inode_advise(struct file *f, u64 offset, u64 n, u32 advice)
 {
     static const enum hint hints[] = {

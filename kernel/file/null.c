@@ -16,7 +16,8 @@ static int null_read(u32, struct uio *)
     return 0;
 }
 
-/* By the page, so that what fits is moved before a bad address is met. */
+/* Give zeros by the page, so that what fits is moved before a bad address is
+ * met. */
 static int zero_read(u32, struct uio *u)
 {
     int error = 0;

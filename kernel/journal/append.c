@@ -37,8 +37,9 @@ bool journal_escapes(const void *data)
     return *(const u32 *)data == be32(JOURNAL_MAGIC);
 }
 
-/* The blocks themselves, their descriptors and the blocks of revokes, both
- * rounded up, and the commit block. */
+/* Return the blocks of the log that a transaction takes: the blocks themselves,
+ * their descriptors and the blocks of revokes, both rounded up, and the commit
+ * block. */
 u32 journal_room(u32 nblocks, u32 nrevokes)
 {
     return nblocks + (nblocks + MOST_TAGS - 1) / MOST_TAGS +
@@ -59,8 +60,7 @@ static void place(struct appending *a, const void *data)
     a->at = a->at + 1 < a->ring->blocks ? a->at + 1 : a->ring->first;
 }
 
-/* make: a block of zeros, in memory of the transaction. make_head: a block that
- * begins with a head; its write to the log is queued. */
+/* Return a block of zeros, in memory of the transaction. */
 static void *make(struct appending *a)
 {
     void *block = a->next;
@@ -99,7 +99,7 @@ static void add_copy(struct appending *a, const struct logged *l)
     place(a, data);
 }
 
-/* A descriptor of n blocks, and their copies. */
+/* Add a descriptor of n blocks, and their copies. */
 static void add_blocks(struct appending *a, const struct logged *l, u32 n)
 {
     struct journal_tag *tag =
@@ -126,8 +126,9 @@ static int write_out(struct appending *a)
     return disk_order(d);
 }
 
-/* Memory, not space in the log: an I/O for each block of the log, and the
- * blocks that are made here. Most copies are written from where they are. */
+/* Return the bytes of memory, not of the log: an I/O for each block of the log,
+ * and the blocks that are made here. Most copies are written from where they
+ * are. */
 u64 journal_bytes(u32 nblocks, u32 nescaped, u32 nrevokes)
 {
     u64 room = journal_room(nblocks, nrevokes);

@@ -59,7 +59,7 @@ int journal_read(const struct log *log, u32 at, void *to, u32 bytes)
     return 0;
 }
 
-/* The next block of the ring. */
+/* Return the next block of the ring. */
 static u32 after(struct replay *r, u32 at)
 {
     r->walked++;
@@ -100,8 +100,8 @@ static int each_revoke(struct replay *r, const struct pass *pass, u32 sequence)
     return 0;
 }
 
-/* The kind of the block at this place of the log (enum journal_block); 0: it is
- * no part of the transaction; -EIO. */
+/* Return the kind of the block at this place of the log (enum journal_block);
+ * 0: it is no part of the transaction; -EIO. */
 static int type_at(struct replay *r, u32 at, u32 sequence)
 {
     const struct journal_revokes *h = (struct journal_revokes *)r->head;

@@ -68,8 +68,8 @@ void journal_init(struct journal *j)
 
 /* ---- operations ---- */
 
-/* Each operation inside, and one more, may pin OPERATION_BLOCKS. The first one
- * of a transaction is never refused. */
+/* True if one more operation fits: each inside, and the new one, may pin
+ * OPERATION_BLOCKS. The first one of a transaction is never refused. */
 bool journal_has_room(const struct journal *j)
 {
     if (!j->open || j->failed)
@@ -133,8 +133,9 @@ static void note_change(struct journal *j)
         j->user.begun();
 }
 
-/* What is pinned on the disk is the running transaction, so to pin the buffer
- * is to add it. owner: of the inode that the block belongs to (bdwrite). */
+/* Add a changed buffer to the running transaction: what is pinned on the
+ * disk is that transaction. owner: of the inode that the block belongs to
+ * (bdwrite). */
 void journal_add(struct journal *j, struct buf *b, u64 owner)
 {
     note_change(j);
@@ -333,9 +334,9 @@ static int append_all(struct journal *j, struct batch *b)
     return 0;
 }
 
-/* The gate is closed, and nobody is inside. Once a block has been given back no
- * operation may begin before all is on the disk: without the memory for that,
- * nothing is done. */
+/* Write the transaction to the log; the gate is closed, and nobody is inside.
+ * Once a block has been given back no operation may begin before all is on the
+ * disk: without the memory for that, nothing is done. */
 static int commit_all(struct journal *j, bool close)
 {
     struct batch b = {0};
@@ -369,7 +370,8 @@ static int commit(struct journal *j, bool close)
     return error;
 }
 
-/* The process asks for a commit. Caller holds the lock, as for the next one. */
+/* Note that the process asks for a commit. `again` counts those that asked for
+ * the last one, too. Caller holds the lock. */
 static void ask(struct journal *j)
 {
     u64 *last = &j->last[myproc()->pid % NELEM(j->last)];

@@ -227,8 +227,8 @@ static int lease_open(struct inode *ip, bool write)
     return error ?: ivalid(ip);
 }
 
-/* A close waits while the lease is given up, because giving up uses the inode.
- */
+/* Close a file: wait while its lease is given up, because giving up uses the
+ * inode. */
 static int lease_close(struct inode *ip, bool write)
 {
     struct mount *m = mount_of(ip);
@@ -339,7 +339,8 @@ static int start(struct lessee *l)
     return 0;
 }
 
-/* A server without leases says so in its reply to the first call. */
+/* Begin with a server. One without leases says so in its reply to the first
+ * call. */
 static int mounted(struct mount *m)
 {
     struct grant g;

@@ -95,7 +95,7 @@ static void answer(struct lessee *l, u8 *message, u32 bytes)
         vacate(l, handle, handle_bytes, stamp);
 }
 
-/* Messages of other hosts than the server are ignored. */
+/* Receive the server's notices. Messages of other hosts are ignored. */
 void notice_receiver(void *arg)
 {
     struct lessee *l = arg;

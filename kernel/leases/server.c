@@ -160,7 +160,7 @@ static bool is_same(const struct lease_row *l, const struct intent *a)
            (!a->by.port || l->at.port == a->by.port);
 }
 
-/* A lease of another client that conflicts with the access, or NULL. */
+/* Return a lease of another client that conflicts with the access, or NULL. */
 static struct lease_row *find_conflict(const struct intent *a)
 {
     const struct known *f = find_file(a->ino, a->generation);

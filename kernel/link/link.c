@@ -97,9 +97,9 @@ static u32 others_on(void)
     return n;
 }
 
-/* Where all others are off, nobody takes a note from the device: some hundred
- * would fill the host's socket, and the next one would never be sent. A hub
- * waits for the last NOTE_END. */
+/* Send a note to all machines. Where all others are off, nobody takes a note
+ * from the device: some hundred would fill the host's socket, and the next one
+ * would never be sent. A hub waits for the last NOTE_END. */
 static void say(u8 kind, u64 from_ns, u64 until_ns, const void *frame,
                 u32 bytes)
 {
@@ -251,7 +251,7 @@ static bool read_notes(void)
     return !waited;
 }
 
-/* The earliest time at which any machine can act or a frame arrives. */
+/* Return the earliest time at which any machine can act or a frame arrives. */
 static u64 earliest(void)
 {
     u64 first_ns = NEVER_NS;
@@ -288,7 +288,7 @@ static void do_round(void *)
     timer_set(&link.timer, link.bound_ns, do_round, NULL);
 }
 
-/* A frame that arrives outside a round waits for the next round. */
+/* Do nothing: a frame that arrives outside a round waits for the next round. */
 static void arrived(void)
 {
 }
@@ -348,9 +348,9 @@ void link_init(const u8 *mac)
     memset(link.coming, 0, NIC_RING * sizeof *link.coming);
 }
 
-/* A hello is lost if another machine has not started yet: so it is repeated
- * until all machines have been heard. A machine that hears another one's hello
- * is connected to it. */
+/* Connect to the other machines. A hello is lost if another machine has not
+ * started yet: so it is repeated until all machines have been heard. A machine
+ * that hears another one's hello is connected to it. */
 bool link_start(void (*received)(const void *, u32))
 {
     if (!link.row)

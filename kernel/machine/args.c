@@ -97,7 +97,7 @@ u64 arg_number(const char *name, u64 def, u64 min, u64 max)
     return value;
 }
 
-/* 0: the text is no address. */
+/* Return the IPv4 address that the text is; 0: it is none. */
 static u32 address_of(const char *text)
 {
     u32 host = 0;

@@ -85,8 +85,9 @@ u64 clock_due_ns(void)
     return armed_ns[mycpu()->hart];
 }
 
-/* An interrupt that comes meanwhile is taken at its time, if interrupts are
- * on, and what it spends comes on top. Else it waits until they are. */
+/* Add ns to charged time, past armed_ns. An interrupt that comes meanwhile is
+ * taken at its time, if interrupts are on, and what it spends comes on top.
+ * Else it waits until they are. */
 void clock_spend_past(u64 ns)
 {
     while (armed_ns[0] <= charged_ns + ns && irq_is_on()) {

@@ -42,7 +42,7 @@ u64 counter_ns(void)
     return csr_read(time) * machine.tick_ns;
 }
 
-/* The first tick that is not before the time. */
+/* Return the first tick that is not before the time. */
 static u64 ticks_of_ns(u64 ns)
 {
     return ns / machine.tick_ns + (ns % machine.tick_ns != 0);
@@ -130,9 +130,9 @@ void counter_rest(void)
     wait_exactly(INT_EXTERNAL, csr_read(time) + ahead_ticks);
 }
 
-/* QEMU 7.2 does not disarm its timer when a later time is written. So it is
- * made to fire a little later, unseen. A time already past would leave the old
- * timer armed. */
+/* Have no timer of QEMU's run. QEMU 7.2 does not disarm its timer when a later
+ * time is written. So it is made to fire a little later, unseen. A time already
+ * past would leave the old timer armed. */
 void counter_stop(void)
 {
     set_compare(csr_read(time) + ahead_ticks);
@@ -164,8 +164,9 @@ static i64 rtc_ns(void)
     return (u64)*rtc(TIME_HIGH) << 32 | low;
 }
 
-/* The RTC's register is signed: a machine whose battery was empty may say a
- * time before 1970. Then it is 1970. */
+/* Return the time of day at power-on, in ns since 1970. The RTC's register is
+ * signed: a machine whose battery was empty may say a time before 1970. Then it
+ * is 1970. */
 u64 counter_boot_wall_ns(void)
 {
     if (!machine.rtc.phys)
@@ -182,15 +183,17 @@ static void alarm_rang(u32)
     *rtc(ALARM_CLEAR) = 1;
 }
 
-/* The RTC's time at power-on, a little late for the instructions between. */
+/* Return the RTC's time at power-on, a little late for the instructions
+ * between. */
 static u64 power_on_ns(void)
 {
     u64 now_ns = counter_ns();
     return rtc_ns() - now_ns;
 }
 
-/* In lab mode both clocks are one, and the RTC's began at LAB_EPOCH_NS. (One in
- * 10,000 live machines is switched on so near to some whole second.) */
+/* True in lab mode: there both clocks are one, and the RTC's began at
+ * LAB_EPOCH_NS. (One in 10,000 live machines is switched on so near to some
+ * whole second.) */
 static bool in_lab(void)
 {
     return power_on_ns() - LAB_EPOCH_NS < 100 * NS_PER_US;
@@ -217,9 +220,9 @@ static void start_evenly(void)
     irq_dispatch();
 }
 
-/* How long 16 instructions take, at any speed of the CPU (-icount shift=). The
- * least of a few tries counts, because the host may interrupt a live machine.
- */
+/* Return how long 16 instructions take, at any speed of the CPU (-icount
+ * shift=). The least of a few tries counts, because the host may interrupt a
+ * live machine. */
 static u64 few_instructions_ticks(void)
 {
     u64 least = ~0UL;

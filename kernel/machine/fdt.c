@@ -81,7 +81,7 @@ static u32 take_u32(struct span *from)
     return big_endian(take(from, 4).at);
 }
 
-/* A number of 0, 1 or 2 cells. */
+/* Take a number of 0, 1 or 2 cells. */
 static u64 take_cells(struct span *from, u32 cells)
 {
     u64 n = 0;
@@ -92,7 +92,7 @@ static u64 take_cells(struct span *from, u32 cells)
     return n;
 }
 
-/* The string at the start of the span; it must end within. */
+/* Return the string at the start of the span; it must end within. */
 static const char *string_in(struct span s)
 {
     for (u32 i = 0; i < s.bytes; i++)
@@ -125,7 +125,7 @@ static struct span take_property(struct span *from, const char **name)
     return value;
 }
 
-/* A property of the node; it has no address if it is absent. */
+/* Return a property of the node; it has no address if it is absent. */
 static struct span property(const struct node *node, const char *wanted)
 {
     struct span from = node->properties;
@@ -147,7 +147,7 @@ static u32 number_or(const struct node *node, const char *name, u32 absent)
     return s.at ? take_u32(&s) : absent;
 }
 
-/* The first address in reg, and the size that goes with it. */
+/* Return the first address in reg, and in *size the size that goes with it. */
 static u64 reg_of(const struct node *node, u64 *size)
 {
     struct span reg = property(node, "reg");
@@ -214,7 +214,7 @@ static void look_at(const struct node *node)
               sizeof(machine.bootargs) - 1);
 }
 
-/* The next token but NOP. */
+/* Take the next token but NOP. */
 static u32 next_token(void)
 {
     u32 token;
@@ -242,7 +242,7 @@ static void read_node(const struct node *parent, u32 depth)
     }
 }
 
-/* The span of the tree that the header places there. */
+/* Return the span of the tree that the header places there. */
 static struct span block(struct span tree, u32 at, u32 bytes)
 {
     take(&tree, at);

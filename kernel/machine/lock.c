@@ -12,8 +12,8 @@
 #include "kernel/machine/spin.h"
 #endif
 
-/* The holder may be this hart only if it holds the lock: no other hart writes
- * this hart's address there. */
+/* Wait for a lock that is held, and take it. The holder may be this hart only
+ * if it holds the lock: no other hart writes this hart's address there. */
 void spin_wait(struct spinlock *l)
 {
     if (spin_held(l))

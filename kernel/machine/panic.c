@@ -42,8 +42,8 @@ bool panicking(void)
     return true;
 }
 
-/* The return address is after the call, perhaps after the end of its function.
- */
+/* Print the function that has this return address, which is after the call,
+ * perhaps after the end of the function. */
 static void print_call(u64 return_address)
 {
     const struct symbol *in = NULL;

@@ -52,7 +52,7 @@ static void put_spaces(struct out *out, size_t n)
         put_char(out, ' ');
 }
 
-/* Text padded to the width. */
+/* Add text padded to the width. */
 static void put_field(struct out *out, const struct spec *spec,
                       const char *text)
 {

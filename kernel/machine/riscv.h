@@ -52,7 +52,7 @@ static inline void irq_on(void)
     asm volatile("csrsi sstatus, %0" ::"i"(SSTATUS_SIE) : "memory");
 }
 
-/* Returns whether they were on. */
+/* Switch interrupts off. Return whether they were on. */
 static inline bool irq_off(void)
 {
     u64 before;

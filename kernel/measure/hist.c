@@ -4,8 +4,8 @@
 #include "kernel/machine/mem.h"
 #include "kernel/machine/panic.h"
 
-/* The number of the highest bit set; RV64 without Zbb has no instruction for
- * it. */
+/* Return the number of the highest bit set; RV64 without Zbb has no instruction
+ * for it. */
 static u32 highest_bit(u64 value)
 {
     u32 bit = 0;
@@ -15,8 +15,9 @@ static u32 highest_bit(u64 value)
     return bit;
 }
 
-/* Values below 128 have a bucket each. From there on each power of two has 128
- * buckets, chosen by the 7 bits after the highest one. */
+/* Return the bucket of a value. Values below 128 have one each. From there on
+ * each power of two has 128 buckets, chosen by the 7 bits after the highest
+ * one. */
 u32 hist_bucket(u64 value)
 {
     if (value < 128)

@@ -105,7 +105,7 @@ static void give_way(struct account *a)
     count(&lost, 1);
 }
 
-/* A group of zeros. */
+/* Return a group of zeros. */
 static u32 *group_make(void)
 {
     if (store.fresh == store.groups)
@@ -117,8 +117,8 @@ static u32 *group_make(void)
     return memset(group, 0, sizeof *store.pool);
 }
 
-/* A process's account, or NULL. The search begins at the end of the list, with
- * the one used last: few processes have requests at a time. */
+/* Return a process's account, or NULL. The search begins at the end of the
+ * list, with the one used last: few processes have requests at a time. */
 static struct account *account_find(u32 pid)
 {
     for (struct list *n = store.accounts.prev; n != &store.accounts;
@@ -144,7 +144,7 @@ static struct account *account_make(u32 pid)
 
 /* ---- counting ---- */
 
-/* A process's account, which becomes the one used last. */
+/* Return a process's account, which becomes the one used last. */
 static struct account *account_of(u32 pid)
 {
     struct account *a = account_find(pid) ?: account_make(pid);
@@ -169,8 +169,8 @@ void prochist_add(const struct histogram *h, u32 pid, u32 bucket, u64 value)
 
 /* ---- as text ---- */
 
-/* The account of the least pid that is not below `first`, or NULL. Caller holds
- * the lock. */
+/* Return the account of the least pid that is not below `first`, or NULL.
+ * Caller holds the lock. */
 static struct account *account_from(u32 first)
 {
     struct account *least = NULL;

@@ -77,8 +77,8 @@ void trace_write_at(u64 time_ns, enum trace_event event, u32 disk, u64 block,
                  pid | (u64)event << 32 | (u64)disk << 48, TRACE_APPEND);
 }
 
-/* An interrupt between the reading of the clock and the append would put a
- * later record before this one. */
+/* Record an event of now. An interrupt between the reading of the clock and the
+ * append would put a later record before this one. */
 void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,
                  u64 argument)
 {
@@ -87,8 +87,8 @@ void trace_write(enum trace_event event, u32 disk, u64 block, u32 pid,
     irq_pop_off();
 }
 
-/* A reader's own reads and writes may be traced, so its text ends with the
- * events that there were when it opened the file. */
+/* Print what the ring holds. A reader's own reads and writes may be traced, so
+ * its text ends with the events that there were when it opened the file. */
 static void print_trace(struct text *t)
 {
     for (u64 i = lost(); i < t->until; i++) {

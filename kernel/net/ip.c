@@ -50,9 +50,9 @@ void datagram_put(struct datagram *d)
     list_push_back(&free, &d->link);
 }
 
-/* A sum of 16-bit numbers does not care in which order their bytes are, if the
- * result is stored in that order (RFC 1071, section 2). An odd last byte
- * counts as if a 0 came after it. */
+/* Add the data to a sum of 16-bit numbers. It does not matter in which order
+ * their bytes are, if the result is stored in that order (RFC 1071, section 2).
+ * An odd last byte counts as if a 0 came after it. */
 u32 checksum(u32 sum, const void *data, u32 bytes)
 {
     const u8 *p = data;
@@ -103,7 +103,7 @@ bool ip_send(u32 to, u8 protocol, const void *data, u32 bytes)
 
 /* ---- receiving ---- */
 
-/* An echo request goes back as the reply; a reply is for a socket. */
+/* Send an echo request back as the reply; give anything else to a socket. */
 static void deliver(struct datagram *d)
 {
     bool icmp = d->protocol == PROTOCOL_ICMP;
@@ -139,7 +139,8 @@ static void name(struct datagram *d, const struct ip *ip)
     d->protocol = ip->protocol;
 }
 
-/* The datagram that a fragment belongs to, new if it is the first; or NULL. */
+/* Return the datagram that a fragment belongs to, new if it is the first; or
+ * NULL. */
 static struct datagram *whose(const struct ip *ip)
 {
     u64 now_ns = clock_ns();
@@ -184,7 +185,8 @@ static void put_in(struct datagram *d, u32 at, const u8 *data, u32 bytes)
     }
 }
 
-/* A fragment, which has been checked. Returns its datagram if that is whole. */
+/* Add a fragment, which has been checked. Return its datagram if that is
+ * whole. */
 static struct datagram *fragment(const struct ip *ip, const u8 *data, u32 at,
                                  u32 bytes, bool last)
 {

@@ -84,7 +84,8 @@ void socket_close(struct socket *s)
 
 /* ---- sending ---- */
 
-/* UDP's checksum also covers the addresses, the protocol and the length. */
+/* Return the sum of what UDP's checksum covers besides: the addresses, the
+ * protocol and the length. */
 static u32 pseudo(u32 from, u32 to, u32 bytes)
 {
     u32 words[] = {net32(from), net32(to), net16(PROTOCOL_UDP), net16(bytes)};

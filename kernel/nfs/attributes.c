@@ -107,7 +107,8 @@ static bool take_time(struct xdr *x, u64 *s)
     return how != KEEP;
 }
 
-/* Each field has a flag before it, and is absent if the flag is 0. */
+/* Take sattr3. Each field has a flag before it, and is absent if the flag is
+ * 0. */
 void take_wanted(struct xdr *x, struct wanted *w)
 {
     u32 user = 0;

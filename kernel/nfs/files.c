@@ -43,8 +43,8 @@ enum {
     MAY_EXECUTE = 32,
 };
 
-/* The bits of ACCESS that fit the file's type. There are no users, so each
- * client gets them. */
+/* Return the bits of ACCESS that fit the file's type. There are no users, so
+ * each client gets them. */
 static u32 allowed(const struct inode *ip)
 {
     bool directory = S_ISDIR(ip->mode);
@@ -123,8 +123,8 @@ int serve_read(struct call *c)
 
 /* ---- writing ---- */
 
-/* If the disk refuses a part after some bytes have been written, the error is
- * reported when the client writes the rest. */
+/* Write, durably if asked. If the disk refuses a part after some bytes have
+ * been written, the error is reported when the client writes the rest. */
 static int write_some(struct inode *ip, struct uio *u, enum stable stable)
 {
     u64 n = u->left;

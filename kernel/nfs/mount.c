@@ -22,7 +22,8 @@ static struct spinlock lock = SPINLOCK("mounts", RANK_FILE);
 
 /* ---- paths ---- */
 
-/* The part of the path below the export; NULL: the path is not below it. */
+/* Return the part of the path below the export; NULL: the path is not below
+ * it. */
 static const char *below_export(const char *path)
 {
     size_t n = strlen(exported.path);
@@ -73,7 +74,7 @@ static int find(const char *path, struct inode **out)
     return 0;
 }
 
-/* The directory at the path that the call names. */
+/* Find the directory at the path that the call names. */
 static int take_path(struct call *c, struct inode **out)
 {
     PAGE_OWNED char *path = page_alloc();
@@ -139,7 +140,7 @@ static int mnt(struct call *c)
     return 0;
 }
 
-/* A list that does not fit ends early. */
+/* DUMP: the table of mounts. A list that does not fit ends early. */
 static int dump(struct call *c)
 {
     PAGE_OWNED char *path = page_alloc();

@@ -31,7 +31,7 @@ int take_name(struct call *c, struct inode **dir, char name[NAME_BYTES + 1])
 
 /* ---- finding ---- */
 
-/* The inode of a name; the export is its own parent. */
+/* Find the inode of a name; the export is its own parent. */
 int find_name(struct inode *dir, const char *name, struct inode **ip)
 {
     bool stays = dir == exported.root && !strcmp(name, "..");
@@ -57,8 +57,9 @@ static int put_made(struct call *c)
     return put_post_of(&c->out, c->made) ?: put_changed(&c->out, c->ip);
 }
 
-/* The verifier of an exclusive CREATE, with the client's address, is kept as
- * the file's times, which the client sets afterwards. */
+/* Take how a file is to be created. The verifier of an exclusive CREATE, with
+ * the client's address, is kept as the file's times, which the client sets
+ * afterwards. */
 static void take_creation(struct call *c, enum how how, struct wanted *w)
 {
     struct xdr *x = &c->in;
@@ -72,7 +73,8 @@ static void take_creation(struct call *c, enum how how, struct wanted *w)
     w->new_mtime_s = xdr_u32(x);
 }
 
-/* The name exists: 0 if its file, which is locked, satisfies the call. */
+/* Return 0 if the file that has the name already, which is locked, satisfies
+ * the call. */
 static int create_over(struct inode *ip, enum how how, const struct wanted *w)
 {
     bool same = ip->atime_s == w->new_atime_s && ip->mtime_s == w->new_mtime_s;
@@ -109,7 +111,8 @@ int serve_create(struct call *c)
     return args_end(c) ?: w.error ?: create(c, how, &w) ?: put_made(c);
 }
 
-/* Directories and symbolic links have no size that a client could set. */
+/* Take the attributes of a directory or a link: without a size, which a client
+ * cannot set. */
 static int take_making(struct call *c, struct wanted *w)
 {
     take_wanted(&c->in, w);
@@ -148,7 +151,7 @@ int serve_symlink(struct call *c)
     return finish_making(c, &w);
 }
 
-/* Devices, pipes and sockets are not made by clients. */
+/* MKNOD: refuse, as clients make no devices, pipes or sockets. */
 int serve_mknod(struct call *)
 {
     return NFS_NOTSUPP;

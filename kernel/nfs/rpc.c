@@ -75,7 +75,7 @@ static void accept(struct call *c, enum accepted state)
 
 /* ---- serving ---- */
 
-/* The status of NFS for an error of the kernel. Most have one number. */
+/* Return the status of NFS for an error of the kernel. Most have one number. */
 static u32 status_of(int result)
 {
     static const struct {

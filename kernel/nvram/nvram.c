@@ -112,8 +112,8 @@ static bool is_same(const struct slot *s, const struct request *r)
            s->io.request.nsectors == r->nsectors;
 }
 
-/* The slot that a transfer has to do with: the first that overlaps, else, for a
- * write, the first that is free. NULL: none. */
+/* Return the slot that a transfer has to do with: the first that overlaps,
+ * else, for a write, the first that is free. NULL: none. */
 static struct slot *find(const struct request *r)
 {
     struct slot *free = NULL;
@@ -227,7 +227,7 @@ static bool takes(struct disk *d, struct io *io)
     return a != PASSES;
 }
 
-/* A slot is free: the first that wait may go on. */
+/* Let the first transfer that waits go on, as a slot is free. */
 static void go_on(void)
 {
     for (enum answer a = DONE; a != WAITS;) {
@@ -246,7 +246,7 @@ static void go_on(void)
     }
 }
 
-/* The drive has refused a slot once more: true if it is tried again. */
+/* Count a refusal of the slot by the drive. True if it is tried again. */
 static bool refused(struct slot *s)
 {
     if (++s->errors < TRIES)
@@ -258,7 +258,7 @@ static bool refused(struct slot *s)
     return false;
 }
 
-/* The drive has written a slot, or could not. */
+/* End the slot's write: the drive has done it, or could not. */
 static void drained(struct io *io, int error)
 {
     struct slot *s = io->arg;
@@ -288,7 +288,7 @@ static struct disk *named(const char *argument, const char *name)
     return d;
 }
 
-/* The most slots for which the memory has room, with their table. */
+/* Return the most slots for which the memory has room, with their table. */
 static u32 count_slots(u64 nsectors)
 {
     u32 n = nsectors / SLOT_SECTORS;

@@ -93,7 +93,7 @@ COUNTER(swaps, "policy.swaps", "swaps", "times another policy was put to use");
 
 /* ---- tables ---- */
 
-/* Why a table is refused, or NULL if it is good. */
+/* Return why a table is refused, or NULL if it is good. */
 static const char *refusal(const struct policy *p)
 {
     if (p->kind >= POLICY_KINDS || !p->name || !p->about)
@@ -169,7 +169,7 @@ static const struct policy *find(enum policy_kind kind, const char *name)
     return NULL;
 }
 
-/* Why a policy cannot be in use now, or NULL. */
+/* Return why a policy cannot be in use now, or NULL. */
 static const char *objection(const struct policy *p)
 {
     const struct policy_owner *owner = &kinds[p->kind].owner;
@@ -183,9 +183,9 @@ static u64 memory_of(const struct policy *p)
     return p && p->memory ? p->memory->bytes(kinds[p->kind].owner.buffers) : 0;
 }
 
-/* The region of p's kind becomes as large as p needs, and p is put to use. The
- * policy that was in use keeps the old region until it has stopped. Returns
- * NULL, or why there is not enough memory; then nothing has changed. */
+/* Make the region of p's kind as large as p needs, and put p to use. The policy
+ * that was in use keeps the old region until it has stopped. Return NULL, or
+ * why there is not enough memory; then nothing has changed. */
 static const char *put_to_use(const struct policy *p)
 {
     void *old = kinds[p->kind].memory;
@@ -204,7 +204,7 @@ static const char *put_to_use(const struct policy *p)
     return NULL;
 }
 
-/* From now on it is in use. */
+/* Give the policy its memory, start it, and put it to use. */
 static void start(const struct policy *p)
 {
     if (p->memory) {

@@ -45,7 +45,8 @@ void proc_init(void)
 
 /* ---- making ---- */
 
-/* Every process starts here. The switch to it holds runqueue.lock. */
+/* Run a process's first function: every process starts here. The switch to it
+ * holds runqueue.lock. */
 static void begin(void)
 {
     struct proc *p = myproc();
@@ -93,8 +94,8 @@ void proc_name(struct proc *p, const char *name)
     trace(TRACE_named, 0, words[0], p->pid, words[1]);
 }
 
-/* A child of this process, or a kernel thread. A child joins its parent's group
- * and is killed if its parent is: a kill meets both or neither. */
+/* Make a child of this process, or a kernel thread. A child joins its parent's
+ * group and is killed if its parent is: a kill meets both or neither. */
 static int proc_alloc(const char *name, bool is_thread, struct proc **out)
 {
     spin_lock(&runqueue.lock);
@@ -237,8 +238,8 @@ static u32 reap(struct proc *p, struct proc *child, int *status)
     return pid;
 }
 
-/* A dead child that pid stands for, or NULL; then *any is true if pid stands
- * for a living child. Caller holds runqueue.lock. */
+/* Return a dead child that pid stands for, or NULL; then *any is true if pid
+ * stands for a living child. Caller holds runqueue.lock. */
 static struct proc *find_dead(struct proc *p, i64 pid, bool *any)
 {
     *any = false;
@@ -282,7 +283,8 @@ static bool is_meant(const struct proc *p, i64 pid)
            (pid < 0 ? pid == -(i64)p->pgrp : pid == p->pid);
 }
 
-/* Neither kernel threads nor process 1 can be killed. */
+/* Kill the processes that pid means. Neither kernel threads nor process 1 can
+ * be killed. */
 i64 proc_kill(i64 pid)
 {
     i64 result = -ESRCH;

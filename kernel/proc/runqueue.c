@@ -60,7 +60,7 @@ void proc_hart_init(void)
 
 /* ---- switching ---- */
 
-/* The hart goes to a process, for a time slice if others wait. */
+/* Begin the hart's time slice if others wait; a lone process has none. */
 static void start_slice(struct cpu *c, u64 now_ns)
 {
     c->reschedule = false;
@@ -104,7 +104,8 @@ void run_other(void)
     switch_to(&from->context, &to->context);
 }
 
-/* A hart that waits for a process, this one first; NULL if there is none. */
+/* Return a hart that waits for a process, this one first; NULL if there is
+ * none. */
 static struct cpu *idle_hart(void)
 {
     if (mycpu()->idle)
@@ -171,8 +172,9 @@ void yield(void)
     run_other();
 }
 
-/* Interrupts are off from the look at the run queue to the wait. So an
- * interrupt that comes in between ends the wait at once. */
+/* Wait for an interrupt, unless a process is runnable. Interrupts are off from
+ * the look at the run queue to the wait. So an interrupt that comes in between
+ * ends the wait at once. */
 static void idle_until_interrupt(struct cpu *c)
 {
     irq_off();
@@ -289,7 +291,8 @@ static void deadline_reached(void *arg)
     __atomic_store_n(&p->timed_out, true, __ATOMIC_RELEASE);
 }
 
-/* Afterwards, deadline_reached does not run for this sleep any more. */
+/* Cancel the deadline. Afterwards, deadline_reached does not run for this sleep
+ * any more. */
 static void end_deadline(struct proc *p, struct timer *timer)
 {
     if (timer_cancel(timer))

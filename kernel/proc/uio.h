@@ -28,8 +28,8 @@ int uio_zero(u64 n, struct uio *);
 /* Count n <= left bytes as moved. */
 void uio_advance(struct uio *, u64 n);
 
-/* The result of a transfer of `wanted` bytes: the number moved, or if that is 0
- * the error (0 if there was none). */
+/* Return the result of a transfer of `wanted` bytes: the number moved, or if
+ * that is 0 the error (0 if there was none). */
 static inline i64 uio_result(const struct uio *u, u64 wanted, int error)
 {
     return u->left < wanted ? (i64)(wanted - u->left) : error;

@@ -53,9 +53,9 @@ static u32 index_at(u64 va, u32 level)
     return va >> (12 + 9 * level) & (ENTRIES - 1);
 }
 
-/* The entry for va in a table of the given level (0: of pages), from the root
- * down. If a table is missing, it is made if `make` is set; without that, or
- * without memory, NULL. */
+/* Return the entry for va in a table of the given level (0: of pages), from the
+ * root down. If a table is missing, it is made if `make` is set; without that,
+ * or without memory, return NULL. */
 static u64 *walk(u64 *root, u64 va, u32 to_level, bool make)
 {
     u64 *table = root;
@@ -128,7 +128,8 @@ void vm_init(void)
     vm_use(NULL);
 }
 
-/* No table can be missing: vm_init has made those of all kernel stacks. */
+/* Map a page of a kernel stack. No table can be missing: vm_init has made those
+ * of all stacks. */
 void vm_map_kernel(u64 va, void *page)
 {
     map_kernel(va, 0, page, PTE_W);
@@ -286,7 +287,8 @@ void vm_unmap(u64 *pagetable, u64 from, u64 to)
     mycpu()->fence_due = true;
 }
 
-/* Adds a page at its first use. Copies a shared one at its first write. */
+/* Add a page at its first use, or copy a shared one at its first write. Return
+ * the byte at va in the direct map, or NULL. */
 inline void *vm_fault(u64 va, bool write)
 {
     struct proc *p = myproc();

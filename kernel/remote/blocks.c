@@ -36,7 +36,7 @@ static struct io *pop(struct mount *m)
     return io;
 }
 
-/* m->lock is held. */
+/* Put a command at the end of the queue. Caller holds m->lock. */
 static void push(struct mount *m, struct io *io)
 {
     io->held = NULL;

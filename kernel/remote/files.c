@@ -35,7 +35,8 @@ struct file *file_find(struct mount *m, const u8 *handle, u32 bytes)
     return NULL;
 }
 
-/* A file that was never used; NULL: there is none. page: memory for more. */
+/* Return a file that was never used; NULL: there is none. page: memory for
+ * more. */
 static struct file *take_new(struct mount *m, char **page)
 {
     if (m->nfiles == FILES)
@@ -52,8 +53,8 @@ static struct file *take_new(struct mount *m, char **page)
     return f;
 }
 
-/* Of the files that are not in use, the one that was looked up least recently;
- * NULL: there is none. In use are the root, files with an inode or an open, and
+/* Return, of the files that are not in use, the one that was looked up least
+ * recently, or NULL. In use are the root, files with an inode or an open, and
  * those for which a call or a process works, or is due to work. */
 static struct file *oldest(struct mount *m)
 {

@@ -18,7 +18,7 @@ void put_file(struct xdr *x, const struct file *f)
     xdr_put_bytes(x, f->handle, f->handle_bytes);
 }
 
-/* The kernel's error for a status of NFS. Most have one number. */
+/* Return the kernel's error for a status of NFS. Most have one number. */
 int nfs_error(u32 status)
 {
     static const struct {
@@ -36,7 +36,7 @@ int nfs_error(u32 status)
     return status <= EMLINK ? -(int)status : -EIO;
 }
 
-/* 0, or -EINTR. */
+/* Wait AGAIN_NS before a call is repeated. Return 0 or -EINTR. */
 static int pause(void)
 {
     static struct spinlock lock = SPINLOCK("busy", RANK_PIPE);

@@ -106,7 +106,8 @@ static void put_making(struct xdr *x, u32 mode, bool exclusive,
         xdr_put_text(x, target);
 }
 
-/* The server keeps the verifier as the file's times, until they are set. */
+/* Make a file, a link or a directory. For an exclusive CREATE the server keeps
+ * the verifier as the file's times, until they are set. */
 static int make(struct inode *dir, const char *name, u32 mode, bool exclusive,
                 const char *target, u32 *ino)
 {
@@ -251,8 +252,8 @@ static int remove_name(struct inode *dir, const char *name, struct inode *ip)
     return error;
 }
 
-/* If any file is open here, a LOOKUP finds the file that will be replaced. If
- * this one is open, it gets a hidden name first. */
+/* Rename on the server. If any file is open here, a LOOKUP finds the file that
+ * will be replaced. If this one is open, it gets a hidden name first. */
 static int rename(struct inode *from, const char *name, struct inode *to,
                   const char *new_name)
 {
@@ -295,8 +296,8 @@ static int set_times(struct inode *ip, u64 atime_s, u64 mtime_s)
     return remote_flush(ip) ?: set(ip, NULL, NULL, times_s);
 }
 
-/* No WRITE is under way when the size is set: a WRITE could arrive later and
- * make the file longer again. */
+/* Change the file's size. No WRITE is under way when it is set: a WRITE could
+ * arrive later and make the file longer again. */
 static int set_size(struct inode *ip, u64 size)
 {
     struct mount *m = mount_of(ip);
@@ -363,7 +364,7 @@ static bool take_entry(struct xdr *x, struct entry *e)
     return true;
 }
 
-/* READDIR from a cookie on. The entries follow in c->in. */
+/* Send a READDIR from a cookie on. The entries follow in c->in. */
 static struct call *list(struct inode *dir, u64 cookie, int *error)
 {
     struct mount *m = mount_of(dir);

@@ -110,7 +110,7 @@ static u32 answer(struct mount *m, u8 *message, u32 bytes, u32 size)
     return out.at - message;
 }
 
-/* Messages of other hosts than the server are ignored. */
+/* Answer the server's calls. Messages of other hosts are ignored. */
 void receiver(void *arg)
 {
     struct mount *m = arg;

@@ -27,7 +27,8 @@ static u32 put_call(u8 *message, u32 bytes, const struct recall *r)
     return x.at - message;
 }
 
-/* RECALL_DONE, RECALL_WORKING, or -ETIMEDOUT or -EINTR. */
+/* Return what the client answers: RECALL_DONE, RECALL_WORKING; or -ETIMEDOUT or
+ * -EINTR. */
 static int receive(struct socket *socket, const struct recall *r)
 {
     u8 bytes[64];

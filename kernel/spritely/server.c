@@ -228,8 +228,8 @@ static struct open *enter_open(struct known *f, struct client *client)
     return o;
 }
 
-/* The callback that another client gets before an open: none, write back, or
- * write back and drop its blocks. */
+/* Return the callback that another client gets before an open: none, write
+ * back, or write back and drop its blocks. */
 static bool must_recall(const struct open *o, bool write, struct recall *r)
 {
     r->invalidate = o->cached && is_open(o) && (write || o->writers);
@@ -305,7 +305,7 @@ static struct known *enter_file(u32 ino, u32 generation)
     return find_file(ino, generation);
 }
 
-/* The file, for this process alone. NULL: try later. */
+/* Return the file, busy for this process alone. NULL: try later. */
 static struct known *lock_file(u32 ino, u32 generation)
 {
     struct known *f;
@@ -425,8 +425,9 @@ static int serve_open(struct call *c)
     return put_post_of(&c->out, c->ip);
 }
 
-/* This does not wait for an open that is calling clients back; that open looks
- * at the file's state again. */
+/* CLOSE: note how often the client has the file open still. This does not wait
+ * for an open that is calling clients back; that open looks at the file's state
+ * again. */
 static int serve_close(struct call *c)
 {
     struct opening a;

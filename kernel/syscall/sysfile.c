@@ -25,14 +25,14 @@ static int check_size(u64 number)
     return (i64)number < 0 ? -EINVAL : 0;
 }
 
-/* The open file of a descriptor, or -EBADF. */
+/* Find the open file of a descriptor, or return -EBADF. */
 static int file_of(u64 fd, struct file **f)
 {
     *f = fd < MAX_FDS ? myproc()->fds[fd] : NULL;
     return *f ? 0 : -EBADF;
 }
 
-/* The lowest free descriptor from `from` on, or -EMFILE. */
+/* Return the lowest free descriptor from `from` on, or -EMFILE. */
 static int free_fd(u32 from)
 {
     struct proc *p = myproc();
@@ -57,7 +57,7 @@ int user_paths(const u64 *user, u32 n, char **page)
     return 0;
 }
 
-/* The inode at a user's path, referenced. */
+/* Get a reference to the inode at a user's path. */
 static int path_inode(const u64 *path_user, u32 flags, struct inode **ip)
 {
     PAGE_OWNED char *path = NULL;
@@ -72,7 +72,8 @@ static int unlock_put(struct inode *ip, int result)
     return result;
 }
 
-/* The inode at a user's path, referenced, locked and valid: for unlock_put. */
+/* Get the inode at a user's path, referenced, locked and valid: for
+ * unlock_put. */
 static int path_lock(const u64 *path_user, u32 flags, struct inode **ip)
 {
     TRY(path_inode(path_user, flags, ip));
@@ -128,8 +129,9 @@ i64 sys_dup(const u64 *arg)
     return fd;
 }
 
-/* An error of the close is lost, as POSIX allows and Linux does: a program that
- * wants to see it closes `to` first. (POSIX has -EIO leave `to` as it was.) */
+/* dup2(fd, to): an error of closing `to` is lost, as POSIX allows and Linux
+ * does: a program that wants to see it closes `to` first. (POSIX has -EIO leave
+ * `to` as it was.) */
 i64 sys_dup2(const u64 *arg)
 {
     struct file *f;
@@ -278,7 +280,7 @@ i64 sys_truncate(const u64 *arg)
     return unlock_put(ip, ext2_truncate(ip, arg[1]));
 }
 
-/* The inode of an open file, locked and valid. */
+/* Lock the inode of an open file, which is valid then. */
 static int file_lock(const struct file *f, struct inode **ip)
 {
     *ip = f->inode;

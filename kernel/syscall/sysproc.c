@@ -25,7 +25,8 @@ i64 sys_exit(const u64 *arg)
     process_exit(arg[0] & 0xff);
 }
 
-/* The status is tried out first: a child cannot be waited for twice. */
+/* wait(pid, status, flags). The address of status is tried out first: a child
+ * cannot be waited for twice. */
 i64 sys_wait(const u64 *arg)
 {
     i64 pid = arg[0];
@@ -84,7 +85,7 @@ i64 sys_sbrk(const u64 *arg)
     return proc_sbrk(arg[0]);
 }
 
-/* Only the clock or kill wakes a sleeper. */
+/* sleep(ns). Only the clock or kill wakes a sleeper. */
 i64 sys_sleep(const u64 *arg)
 {
     static struct spinlock lock = SPINLOCK("sleep", RANK_PIPE);
@@ -128,7 +129,8 @@ i64 sys_charge(const u64 *arg)
     return 0;
 }
 
-/* Only the process itself and its own wait() change these times. */
+/* rusage(who, times): the CPU time used. Only the process itself and its own
+ * wait() change these times. */
 i64 sys_rusage(const u64 *arg)
 {
     if (arg[0] != RUSAGE_SELF && arg[0] != RUSAGE_CHILDREN)
@@ -141,7 +143,8 @@ i64 sys_rusage(const u64 *arg)
     return copyout(arg[1], &r, sizeof(r));
 }
 
-/* The machine goes off even if a disk has failed, but not with success. */
+/* poweroff(status, sync): sync leaves the disks clean first. The machine goes
+ * off even if a disk has failed, but not with success. */
 i64 sys_poweroff(const u64 *arg)
 {
     int status = arg[0] & 0xff;

@@ -112,7 +112,7 @@ static void user_exception(struct trapframe *frame, struct cause cause,
     process_exit(WKILLED);
 }
 
-/* An interrupt or an exception has stopped the program. */
+/* Handle an interrupt or an exception that has stopped the program. */
 static void user_interrupted(struct trapframe *frame, u64 cause)
 {
     proc_account(true);
@@ -130,7 +130,7 @@ static syscall_fn *const calls[SYS_count] = {
 #undef X
 };
 
-/* The cost of a call that moves bytes; COST_call if it moves none. */
+/* Return the cost of a call that moves bytes; COST_call if it moves none. */
 static enum cost transfer_cost(u64 number)
 {
     if (number == SYS_read || number == SYS_pread)
@@ -138,8 +138,9 @@ static enum cost transfer_cost(u64 number)
     return number == SYS_write || number == SYS_pwrite ? COST_write : COST_call;
 }
 
-/* The program has computed since its last call. After a transfer it looks at
- * the time, if it measures, and then works with the transfer's bytes. */
+/* Charge what the program has computed since its last call. After a transfer
+ * it looks at the time, if it measures, and then works with the transfer's
+ * bytes. */
 static void charge_program(u64 number)
 {
     struct proc *p = myproc();
@@ -179,7 +180,7 @@ static void syscall(struct trapframe *frame)
 
 /* ---- the way in and out ---- */
 
-/* The last steps before user mode. Interrupts are off on return. */
+/* Do the last steps before user mode. Interrupts are off on return. */
 static inline void leave_kernel(void)
 {
     for (irq_off(); mycpu()->reschedule; irq_off()) {

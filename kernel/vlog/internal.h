@@ -67,7 +67,7 @@ struct vlog {
     struct cleaning clean;
 };
 
-/* The disk's log, or NULL. */
+/* Return the disk's log, or NULL. */
 static inline struct vlog *vlog_of(const struct disk *d)
 {
     return d->mapping;

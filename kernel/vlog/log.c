@@ -257,8 +257,8 @@ static bool walk(struct recovery *r, struct log_pointer root)
     return true;
 }
 
-/* The sector of the map with the highest number on the disk. False: some slot
- * cannot be read, which may hold it. */
+/* Find the sector of the map with the highest number on the disk. False: some
+ * slot cannot be read, which may hold it. */
 static bool find_root(const struct recovery *r, struct log_pointer *root)
 {
     const struct log_sector *s = &r->log->sector;

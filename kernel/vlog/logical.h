@@ -160,8 +160,8 @@ static inline u32 logical_numbers(const struct logical *l)
     return l->nmap * LOG_ENTRIES;
 }
 
-/* The owner of a slot: 0 if it has none; 1 + a block's number; or
- * 1 + logical_numbers + a piece's number. */
+/* Return the owner of a slot: 0 if it has none; 1 + a block's number; or 1 +
+ * logical_numbers + a piece's number. */
 static inline u32 logical_owner(const struct logical *l, u32 slot)
 {
     return l->owner[slot];

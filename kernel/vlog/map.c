@@ -18,9 +18,9 @@
 
 #define SPARE 4 /* slots: two for a write, two that may fail */
 
-/* `kept`: a slot for the label, one for each summary, and SPARE. Blocks and the
- * map share the others: a sector of the map for LOG_ENTRIES blocks. In npieces,
- * summaries count as pieces, too. */
+/* Divide nslots among blocks, the map and what is kept: a slot for the label,
+ * one for each summary, and SPARE. A sector of the map has LOG_ENTRIES blocks.
+ * In npieces, summaries count as pieces, too. */
 void logical_size(struct logical *l, u32 nslots, u32 nsummaries)
 {
     u64 kept = 1UL + SPARE + nsummaries;
@@ -31,8 +31,8 @@ void logical_size(struct logical *l, u32 nslots, u32 nsummaries)
     l->npieces = l->nmap + nsummaries;
 }
 
-/* Memory for: each piece with its part of the map, a bit for each slot that is
- * in use, and the owner of each slot. */
+/* Return the bytes of memory for: each piece with its part of the map, a bit
+ * for each slot that is in use, and the owner of each slot. */
 u64 logical_bytes(const struct logical *l)
 {
     return l->npieces * (sizeof *l->pieces + LOG_ENTRIES * sizeof *l->map) +
@@ -126,7 +126,7 @@ void logical_enter(struct logical *l, u32 block, u32 slot)
         s->entry[1 + slot - s->entry[0]] = 1 + block;
 }
 
-/* The block is in this slot from now on, and its old slot is free. */
+/* Note that the block is in this slot from now on; its old slot is free. */
 static bool move_block(struct logical *l, u32 block, u32 slot)
 {
     u32 old = l->map[block];

@@ -16,7 +16,7 @@ static u32 block_of(const struct request *r)
 
 /* ---- slots ---- */
 
-/* The first free slot after the head, or of all. */
+/* Return the first free slot after the head, or of all. */
 static u64 any_free(const struct queue *q, const struct request *r, u64 now_ns)
 {
     (void)r;
@@ -38,7 +38,7 @@ static u64 find(const struct disk *d, const struct request *r)
     return slot ? slot * SLOT_SECTORS + r->sector % SLOT_SECTORS : NO_SECTOR;
 }
 
-/* The last free slots are kept for the map. */
+/* True if a write must wait: the last free slots are kept for the map. */
 static bool is_full(const struct disk *d, const struct request *r)
 {
     const struct vlog *v = vlog_of(d);
@@ -96,7 +96,7 @@ static void prepend(struct io **chain, struct io *io)
     *chain = io;
 }
 
-/* The write of a map's sector has ended. Returns the requests now done. */
+/* End the write of a map's sector. Return the requests that are done now. */
 static struct io *sector_ended(struct vlog *v, int error)
 {
     struct io *done = v->told;
@@ -116,7 +116,8 @@ static struct io *sector_ended(struct vlog *v, int error)
     return done;
 }
 
-/* A read of what was never written gives zeros, a write without a slot an
+/* Take a command that has ended, and return the requests that are done now.
+ * A read of what was never written gives zeros, a write without a slot an
  * error. */
 static struct io *ended(struct disk *d, struct io *io, int *error)
 {
@@ -215,7 +216,7 @@ static void make_sector(struct vlog *v)
         record_piece(v, piece);
 }
 
-/* The sector has been made: give it a slot. */
+/* Give the sector that was made a slot, and return its write. */
 static struct io *sector_io(struct disk *d, u64 now_ns)
 {
     struct vlog *v = vlog_of(d);
@@ -232,7 +233,7 @@ static struct io *sector_io(struct disk *d, u64 now_ns)
     return &v->sector;
 }
 
-/* The next command of cleaning (clean_next, clean_begin); or NULL. */
+/* Return the next command of cleaning (clean_next, clean_begin), or NULL. */
 static struct io *clean(struct disk *d, u64 now_ns)
 {
     struct vlog *v = vlog_of(d);
@@ -248,7 +249,8 @@ static struct io *clean(struct disk *d, u64 now_ns)
     return sector_io(d, now_ns);
 }
 
-/* The write of a sector of the map, or a step of cleaning; NULL: neither. */
+/* Return the write of a sector of the map, or a step of cleaning; NULL:
+ * neither. */
 static struct io *next(struct disk *d, u64 now_ns)
 {
     struct vlog *v = vlog_of(d);
@@ -359,7 +361,7 @@ void vlog_init(void)
             open(disk_get(i), in_drive);
 }
 
-/* Nothing is written any more: what the log does by itself has ended. */
+/* Close the log, and wait until no command is under way. */
 static void end_writing(struct disk *d)
 {
     HOLD(spin, &d->lock);
@@ -368,7 +370,8 @@ static void end_writing(struct disk *d)
         sleep_on(d->mapping, &d->lock);
 }
 
-/* If that fails, the next start scans. */
+/* Write the tail of each log, by which the next start finds its map. Without
+ * one that start scans. */
 void vlog_close(void)
 {
     static struct log_sector tail;
