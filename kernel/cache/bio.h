@@ -52,7 +52,8 @@ struct buf {
     /* bcache.lock. First what the hash compares, in one line of the
      * processor's cache. */
     struct disk *disk;
-    struct buf *hash, **hashed; /* the next of its bucket; what leads to it */
+    struct buf *hash, **hashed; /* the next of its bucket; the
+                                 pointer that leads here */
     u32 flags;
     struct block block;        /* what policies see: disk, blkno, times */
     struct wait_queue waiters; /* for the buffer, while it is busy */
@@ -65,10 +66,11 @@ struct buf {
     u64 ahead_ns;        /* with B_AHEAD: when its read was started */
     struct flush *flush; /* the flush that waits for this write, or NULL */
     u64 write_number;    /* of its last write */
-    /* Since when its writes fail, 0: they do not; when it is tried again. */
+    /* The time since which its writes fail (0: they do not), and the time of
+     * the next attempt. */
     u64 failed_ns, retry_ns;
     struct io *io; /* its transfer (buf_io), or NULL */
-    /* the holder's */
+    /* for the process that holds the buffer */
     void *data; /* bio_block_bytes() */
 };
 
@@ -84,8 +86,8 @@ u32 bio_block_bytes(void);
  * block that is to be overwritten whole. */
 struct buf *getblk(struct disk *, u64 blkno);
 
-/* The block's buffer, busy and valid; NULL if the disk failed or blkno is
- * outside it (-EIO to the user). */
+/* Return the block's buffer, busy and valid; NULL if the disk failed or blkno
+ * is outside the disk (-EIO to the user). */
 struct buf *bread(struct disk *, u64 blkno);
 
 /* Further blocks to start reading together with a first one: those that the
@@ -97,13 +99,13 @@ struct further_reads {
     bool internal; /* the read is the file system's own, as bread's are */
 };
 
-/* bread for a program that reads a file; the update policy is notified. Starts
- * reading the further blocks, too. */
+/* Like bread, for a program that reads a file: the update policy is notified,
+ * and the reads of the further blocks are started, too. */
 struct buf *breada(struct disk *, u64 blkno, const struct further_reads *);
 
-/* Like breada, without waiting: the buffer if the block is cached and no
- * process has it; else NULL, and the caller must call breada. *found is the
- * state of the block before this call. */
+/* Return the buffer if the block is cached and no process has it; else NULL,
+ * and the caller must call breada. Does not wait. *found is the state of the
+ * block before this call. */
 struct buf *bcached(struct disk *, u64 blkno, enum found *found);
 
 /* Start reading the further blocks only; holds no buffer on return. */
@@ -119,18 +121,18 @@ u64 bio_ahead_most(void);
 /* Release a buffer that was not changed. If it was dirty, it stays dirty. */
 void brelse(struct buf *);
 
-/* Write and wait; let go. 0 or -EIO. */
+/* Write the buffer's block, wait, and let the buffer go. Return 0 or -EIO. */
 int bwrite(struct buf *);
 
 /* Make the contents safe from a power cut, and let go: bwrite, or, if the write
  * policy says that the cache itself keeps them (keeps), bdwrite. 0 or -EIO. */
 int bwrite_stable(struct buf *);
 
-/* Start writing; let go when it is done. */
+/* Start writing the buffer's block. Its end lets the buffer go. */
 void bawrite(struct buf *);
 
-/* Make dirty and let go. owner: blocks with equal owners are flushed by
- * bflush_owner together; 0: of none. */
+/* Make the buffer dirty and let it go. bflush_owner flushes all blocks with an
+ * equal owner; owner 0: the block belongs to no file. */
 void bdwrite(struct buf *, u64 owner);
 
 /* Let go of a changed buffer, which is not to be written yet: it is pinned
@@ -163,15 +165,17 @@ void binval(struct disk *, u64 blkno);
 /* Drop every buffer of the disk; none may be dirty or held. For umount. */
 void binval_disk(struct disk *);
 
-/* Wait for a buffer's transfer; end one. Both 0 or -EIO. */
+/* biowait: wait for the end of a buffer's transfer. Return 0 or -EIO.
+ * biodone: end a transfer, with 0 or -EIO. */
 int biowait(struct buf *);
 void biodone(struct io *, int error);
 
-/* Write all that is dirty now, on one disk or (NULL) all, and wait. 0 or
- * -EIO. Then the data is with the disk: disk_flush makes it durable. */
+/* Write all that is dirty now, on one disk or (NULL) all, and wait. Return 0 or
+ * -EIO. Then the disk has the data, and disk_flush makes them durable. */
 int bflush(struct disk *);
 
-/* bflush for one owner's blocks; for metadata, or for all other blocks. */
+/* Like bflush, for one owner's blocks; for metadata, or for all other blocks.
+ */
 int bflush_owner(struct disk *, u64 owner);
 int bflush_kind(struct disk *, bool metadata);
 

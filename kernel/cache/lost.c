@@ -90,8 +90,8 @@ static u64 last_of(const struct disk *d, u64 owner)
     return MAX(row ? row->last : 0, lost.all[d->id].last);
 }
 
-/* Return the number up to which a description opened now need not be told of
- * losses. */
+/* Return a loss's number: a description opened now is told only of losses after
+ * that one. */
 u64 lost_opened(const struct disk *d, u64 owner)
 {
     HOLD(spin, &lost.lock);

@@ -8,8 +8,8 @@
  * and each sync tries it too, and returns -EIO if that fails.
  *
  * A block is given up only if the cache has no other room, and if its writes
- * have failed for GIVE_UP_NS. Metadata is given up only when no data is left
- * that could be: a process rather waits until the data has failed that long.
+ * have failed for GIVE_UP_NS. Metadata is given up only when no data block is
+ * left that could be given up: until then a process rather waits.
  * From then on the loss belongs to the file (the block's owner) and to the
  * disk:
  *

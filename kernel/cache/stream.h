@@ -12,9 +12,9 @@
 /* All zero when the file is opened. */
 struct streams {
     struct stream stream[STREAMS];
-    u64 reads;  /* so far */
-    u32 latest; /* which one was read last */
-    u64 policy; /* which start of a policy the streams' words belong to */
+    u64 reads;  /* reads of the file so far */
+    u32 latest; /* the number of the stream that was read last */
+    u64 policy; /* the number of the policy's start that the words are of */
     enum hint hint;
 };
 

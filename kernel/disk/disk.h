@@ -28,12 +28,12 @@ struct io {
     void (*done)(struct io *, int error); /* 0 or -EIO */
     bool (*reserve)(struct io *,
                     const struct disk *); /* see disk_add_candidate */
-    void *arg;                            /* done's own */
+    void *arg;                            /* for done */
     /* disk.lock */
     struct io *held; /* the next of the commands that the drive holds */
-    bool alone;    /* joins no neighbour, as its submitter wants, or because it
-                      failed with one */
-    u64 issued_ns; /* dispatched to the drive */
+    bool alone;      /* joins no neighbour: its submitter wants that, or a
+                        command of it and others has failed */
+    u64 issued_ns;   /* when it was dispatched to the drive */
 };
 
 /* Translates the sectors of a disk on which a block may be anywhere: it knows
@@ -42,21 +42,22 @@ struct io {
 struct translation {
     const char *refusal; /* why a place policy without `place` will not do */
     const struct policy *fallback; /* places the blocks after a fault */
-    /* Return the place of a read's sectors; NO_SECTOR: never written. */
+    /* Return the physical place of a read's sectors; NO_SECTOR: they were
+     * never written. */
     u64 (*find)(const struct disk *, const struct request *);
-    /* is_full: no place is free for this write. may_take: it may go to this
-     * one. */
+    /* is_full: true if no place is free for this write. may_take: true if the
+     * write may go to this place. */
     bool (*is_full)(const struct disk *, const struct request *);
     bool (*may_take)(const struct disk *, const struct request *, u64 physical);
-    /* A write is dispatched to r->physical. */
+    /* Take the place r->physical: a write is dispatched to it. */
     void (*take)(struct disk *, const struct request *r);
-    /* The command that the drive gets before anything queued, or NULL. Its
-     * place is set. */
+    /* Return the command that the drive gets before anything queued, or NULL.
+     * Its place is set. */
     struct io *(*next)(struct disk *, u64 now_ns);
     /* Return how many commands the drive may have now. */
     u32 (*depth)(const struct disk *);
-    /* A command has ended. Returns the requests that are done, in one chain, or
-     * NULL. A request without a place did not go to the drive. */
+    /* Return the requests that are done, now that a command has ended: in one
+     * chain, or NULL. A request without a place did not go to the drive. */
     struct io *(*ended)(struct disk *, struct io *, int *error);
     /* No command is under way or to be dispatched: call back when the place
      * policy is to be asked again. */
@@ -66,18 +67,18 @@ struct translation {
 struct disk {
     u32 id; /* "disk<id>", by address of the device */
     char name[8];
-    u64 nsectors;       /* for file systems */
-    u64 device_sectors; /* no fewer */
+    u64 nsectors;       /* that file systems may use */
+    u64 device_sectors; /* of the device: at least nsectors */
     bool read_only;
     bool mounted;        /* a file system has it */
     bool can_flush;      /* the device has a volatile cache to flush */
-    bool volatile_cache; /* completed writes are lost in a power cut until then
-                          */
-    u32 depth;           /* commands at a time */
+    bool volatile_cache; /* completed writes are lost in a power cut, unless
+                            they were flushed */
+    u32 depth;           /* most commands at a time */
     u32 max_segments;    /* most pieces of one command */
-    u32 cluster_sectors; /* most of one command; 0: never join */
-    u32 gather_sectors; /* of writes, for which the queue waits while the device
-                           is busy; 0 in virtual time and with a model */
+    u32 cluster_sectors; /* most of one command; 0: requests never join */
+    u32 gather_sectors;  /* while the device is busy, writes wait until so many
+                            are queued; 0 in virtual time and with a model */
     struct ramdisk *ramdisk; /* one of these three is the device */
     struct virtio_blk *device;
     /* Carries out commands elsewhere: begins one, with the disk's lock held,
@@ -93,23 +94,23 @@ struct disk {
     const struct translation *translation; /* NULL: blocks stay in place; set
                                               once, at boot */
     void *mapping;        /* the translation's own, or that of `carry` */
-    u64 queued_ns;        /* the number of requests in it, summed over time */
-    u64 measured_ns;      /* until then */
+    u64 queued_ns;        /* queue length times ns, summed ... */
+    u64 measured_ns;      /* ... until this time */
     u32 in_flight;        /* commands */
-    u64 written, flushed; /* writes done; those that a flush has covered */
+    u64 written, flushed; /* completed writes; how many of them are flushed */
     u32 plugged;          /* submitters that hold back dispatch */
     struct drive drive;
-    struct drive later;       /* the same, as it will be ... */
-    u64 later_ns;             /* at this time; NEVER_NS: not worked out */
-    u64 command_ns;           /* until a command is there, by adapter and bus */
-    bool inside;              /* questions are about the drive's own work */
+    struct drive later; /* the same, as it will be ... */
+    u64 later_ns;       /* at this time; NEVER_NS: not worked out */
+    u64 command_ns; /* that a command takes to the drive, by adapter and bus */
+    bool inside;    /* questions are about the drive's own work */
     u32 misjudged_percent;    /* of a scheduler's "what if"; set at boot */
     bool adapts;              /* drive_segments=adaptive; set once, at boot */
     u64 streams_ns;           /* when its segments were last all needed */
     struct io *held;          /* commands the drive has not taken up yet */
     struct io *in_drive;      /* the one it has */
-    struct timer drive_timer; /* when that will be done */
-    struct timer ask_timer;   /* when to ask the scheduler again */
+    struct timer drive_timer; /* fires when that one is done */
+    struct timer ask_timer; /* fires when the scheduler is to be asked again */
 };
 
 /* Return the sector after the transfer's last, by logical numbers. */
@@ -192,9 +193,9 @@ void disk_unplug(struct disk *);
  * -EIO. May sleep. */
 int disk_transfer(struct disk *, struct io *ios, u32 n);
 
-/* n sequential streams read the disk now. Under drive_segments=adaptive the
- * drive's cache gets as many segments: more of them at once, fewer when the
- * rest has not been needed for a second. */
+/* Note that n sequential streams read the disk now. Under
+ * drive_segments=adaptive the drive's cache gets as many segments: more of them
+ * at once, fewer when the rest has not been needed for a second. */
 void disk_streams(struct disk *, u32 n);
 
 /* A barrier: all writes completed before the call are durable after it.

@@ -28,10 +28,11 @@ struct seek_curve {
     u32 a_ns, b_ns, c_ns, e_ns;
 };
 
-/* How far the arm reads ahead, but no further than read_ahead_sectors: beyond a
- * request, whose data may give way; while the request's data keep their place
- * in the segment; to the end of the track. Or, however many that are: the whole
- * track, from where the arm comes to it, before the request too. */
+/* How far the arm reads ahead after a request. FAR: the request's own data may
+ * give way. IN_SEGMENT: as far as these data keep their place in the segment.
+ * IN_TRACK: to the end of the track. These three read read_ahead_sectors at
+ * most. TRACK: the whole track, from where the arm comes to it, so before the
+ * request, too. */
 enum ahead { AHEAD_FAR, AHEAD_IN_SEGMENT, AHEAD_IN_TRACK, AHEAD_TRACK };
 
 /* A kind of drive: one row of figures, each with its source. */
@@ -61,20 +62,21 @@ struct drive_model {
     u32 bus_ns;      /* to move a sector to or from the host */
     u32 reselect_ns; /* to get the bus again when the platter has been waited
                         for */
-    u32 done_ns[2];  /* after the last sector, to say so: of a read, of a write
-                      */
-    u32 read_mark_percent; /* of a read must be in the buffer before the bus
-                              starts */
-    u32 depth;             /* commands it takes at a time */
+    u32 done_ns[2];  /* to report the end after the last sector: of a read, of a
+                       write */
+    u32 read_mark_percent; /* how much of a read must be in the buffer
+                              before the bus starts */
+    u32 depth;             /* most commands that it takes at a time */
 
     /* The cache. */
-    u32 segments, segment_sectors, read_ahead_sectors; /* of the first at most
+    u32 segments, segment_sectors, read_ahead_sectors; /* how many
+                                                          segments, at most
                                                           MAX_SEGMENTS */
     enum ahead ahead;
-    bool ahead_if_sequential; /* not at a read that goes on from no segment */
+    bool ahead_if_sequential; /* only if a read goes on from a segment */
     bool write_behind;   /* a write is done when its data are in the cache */
-    bool volatile_cache; /* and then lost in a power cut, unless it was flushed
-                          */
+    bool volatile_cache; /* such a write is lost in a power cut, unless it was
+                            flushed */
 
     const struct flash_figures *flash; /* of flash chips; or NULL */
 };
@@ -96,14 +98,14 @@ struct drive_cache {
 /* One drive: its model, and its state between requests. */
 struct drive {
     const struct drive_model *model;
-    struct drive_cache cache; /* of the model, or as it was set */
+    struct drive_cache cache; /* the model's, or as it was set */
     u32 bus_ns;               /* of the model, or as it was set */
     bool inside; /* its own processor wants what it does now: that takes no
                     controller's time, and nothing crosses the bus */
     bool ahead_if_sequential, whole_tracks; /* of the model, or as set */
     u32 after;    /* what the last command was: AFTER_READ or AFTER_WRITE */
     u64 commands; /* so far */
-    u64 free_ns;  /* when the last of them is done */
+    u64 free_ns;  /* when the last of the commands is done */
     union {
         u64 random;          /* state of the generator, if service_varies */
         struct flash *flash; /* the tables of a flash drive */
@@ -113,7 +115,7 @@ struct drive {
      * done. */
     u64 (*service)(struct drive *, u64 now_ns, u64 sector, u32 nsectors,
                    bool write);
-    u64 durable_ns; /* when all that it was given is on the platters */
+    u64 durable_ns; /* when all writes that it was given are on the platters */
     u64 arm_ns;     /* when the arm will have done what it was told */
     u32 cyl, head;  /* where it will be then */
     struct segment segment[MAX_SEGMENTS];
@@ -124,17 +126,17 @@ struct drive {
     u64 ahead_end;
 };
 
-/* The row of that name, or NULL. */
+/* Return the row with this name, or NULL. */
 const struct drive_model *drive_find(const char *name);
 
-/* Why the models cannot take a row: its field, and what that must be. NULL: it
- * is right. Nothing below is called for a row that is wrong. */
+/* Return which field of a row is wrong, and what it must be; NULL if the row is
+ * right. Nothing below is called for a row that is wrong. */
 const char *drive_wrong(const struct drive_model *);
 
 /* These are for models with platters, whose rpm is not 0. */
 u64 drive_rotation_ns(const struct drive_model *);
 
-/* The tracks of the whole cylinders among the first sectors. */
+/* Return the tracks of the whole cylinders among the first `sectors`. */
 struct tracks drive_tracks(const struct drive_model *, u64 sectors);
 
 void drive_start(struct drive *, const struct drive_model *);
@@ -146,30 +148,31 @@ void drive_start(struct drive *, const struct drive_model *);
 u64 flash_bytes(const struct drive_model *, u64 sectors);
 void flash_start(struct drive *, void *memory, u64 sectors, u64 *counts[3]);
 
-/* The model's cache in this many segments, 1 to MAX_SEGMENTS: it stays as
- * large, and as large a part of a segment is read ahead. */
+/* Return the model's cache divided into this many segments, 1 to MAX_SEGMENTS:
+ * it stays as large, and as large a part of a segment is read ahead. */
 struct drive_cache drive_cache_in(const struct drive_model *, u32 segments);
 
-/* How the drive reads ahead: "track" for AHEAD_TRACK. Returns why not, or NULL.
- * adapts: the cache will be divided anew, into up to MAX_SEGMENTS. */
+/* Set how the drive reads ahead: "track" for AHEAD_TRACK. Return why that is
+ * not possible, or NULL. adapts: the cache will be divided anew, into up to
+ * MAX_SEGMENTS. */
 const char *drive_set_ahead(struct drive *, const char *how, bool adapts);
 
 /* Divide the cache again. This empties it and takes a command's time. */
 void drive_set_cache(struct drive *, u64 now_ns, const struct drive_cache *);
 
-/* At now_ns the drive is told to move its arm to the first cylinder or the
- * last. Returns when the arm will be there; 0 if the model has no arm. */
+/* Have the drive, at now_ns, move its arm to the first cylinder or the last.
+ * Return when the arm will be there; 0 if the model has no arm. */
 u64 drive_seek_edge(struct drive *, u64 now_ns, bool last);
 
 /* Let the drive read ahead until now_ns, if it gets no command until then. */
 void drive_catch_up(struct drive *, u64 now_ns);
 
-/* How the arm would come to a request that reached the drive at now_ns, to
- * which the drive has caught up. A drive that reads whole tracks does so while
- * it waits: it may be done later with a read that came later. */
+/* Return how the arm would come to a request that reached the drive at now_ns,
+ * to which the drive has caught up. A drive that reads whole tracks does so
+ * while it waits: it may be done later with a read that came later. */
 struct approach drive_approach(const struct drive *, u64 now_ns, u64 sector,
                                u32 nsectors, bool write);
 
-/* At now_ns the drive is told to bring what it has been given to write onto the
- * platters. Returns when it has. */
+/* Have the drive, at now_ns, bring all writes that it has been given onto the
+ * platters. Return when they are there. */
 u64 drive_flush(struct drive *, u64 now_ns);

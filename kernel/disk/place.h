@@ -7,8 +7,8 @@
  *   dispatch on.
  * - A raw request, which goes past the cache, is where it says.
  * - On a disk with a translation (disk.h) the kernel knows where a block is.
- * The policy says only where the next write goes; what joins that in one
- * command goes beside it, if the places there are free.
+ *   The policy says only where the next write goes; what joins that in one
+ *   command goes beside it, if the places there are free.
  */
 #pragma once
 

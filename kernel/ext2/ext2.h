@@ -34,25 +34,26 @@ struct inode {
     struct sleeplock lock;
     bool valid; /* the rest has been read from the disk */
     bool dirty; /* differs from the disk's inode */
-    bool named; /* anew, since the last fsync, while metadata was delayed */
+    bool named; /* it got a new name since the last fsync */
     u16 mode, nlink;
     u32 rdev;       /* of a device */
-    u32 generation; /* elsewhere (fs_operations): its number there */
+    u32 generation; /* or, if it is elsewhere, its number there */
     u64 size;       /* bytes */
     u32 sectors;    /* 512-byte units in use */
     u32 atime_s, mtime_s, ctime_s;
-    u32 mtime_ns;       /* below a second, while it is in memory; for NFS */
-    u32 flags;          /* ext2's i_flags, kept as found */
-    u32 block[15];      /* 12 direct, indirect, double, triple */
-    u32 next_dir_slot;  /* where the last search in it ended */
-    u32 goal;           /* allocator: block after the last one given */
-    u32 synced_sectors; /* after the last fdatasync; 0: smaller since then, or
-                           there was none */
+    u32 mtime_ns;  /* the part below a second, kept only in memory; for NFS */
+    u32 flags;     /* ext2's i_flags, kept as found */
+    u32 block[15]; /* 12 direct, indirect, double, triple */
+    u32 next_dir_slot; /* in which block the last search of a directory ended */
+    u32 goal;          /* allocator: block after the last one given */
+    u32 synced_sectors; /* `sectors` at the last fdatasync; 0: there was none,
+                           or the file became smaller since */
     u64 run_block;      /* the last mapping found: from this block of the */
     u32 run_start;      /* file on, run_blocks of them lie in a row on the */
     u32 run_blocks;     /* disk from run_start on */
-    u64 synced_size;    /* with synced_sectors */
-    u64 confirmed_size; /* at the last fsync or sync, or when it was read */
+    u64 synced_size;    /* the size at that fdatasync */
+    u64 confirmed_size; /* the size at the last fsync or sync, or when it was
+                           read */
 };
 
 /*
@@ -71,7 +72,7 @@ struct fs_operations {
     /* Bring the inode up to date, at each lock; it is valid if that could be
      * done, else `error` says why not. */
     void (*load)(struct inode *);
-    int (*error)(const struct inode *); /* for an -EIO: the cause */
+    int (*error)(const struct inode *); /* the cause of an -EIO */
     int (*lookup)(struct inode *dir, const char *name, u32 *ino);
     int (*name_of)(struct inode *dir, u32 ino, char name[NAME_BYTES + 1]);
     /* excl: a file that the same call has made before, at a server that has
@@ -101,8 +102,8 @@ struct fs_operations {
 
 void ext2_init(void);
 
-/* The block size named by the superblock of the disk, read outside the
- * cache: bytes, or -EIO, or -EINVAL if it holds no ext2. */
+/* Return the block size in bytes that the disk's superblock names, read outside
+ * the cache; or -EIO, or -EINVAL if the disk holds no ext2. */
 int ext2_probe(struct disk *);
 
 /* Mount the root, or a disk at a directory (referenced, unlocked; consumed

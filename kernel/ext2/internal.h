@@ -45,18 +45,18 @@
 #define GROUPS_PER_PAGE (PAGE_SIZE / sizeof(struct ext2_group))
 
 struct fs {
-    /* mount_lock to change, an inode of it referenced to read */
+    /* Changed under mount_lock, read with a reference to an inode of it. */
     struct disk *disk;                     /* NULL: it is not mounted */
     const struct fs_operations *elsewhere; /* NULL: it is ext2 */
     struct inode *root;                    /* referenced */
     struct inode *on; /* covered directory, referenced; root fs: NULL */
-    u16 mount_count;  /* of the disk's, with this one; 0: not known */
+    u16 mount_count;  /* mounts of the disk, with this one; 0: not known */
     u16 found_state;  /* EXT2_VALID_FS ... as it was before mounting */
     bool file_types;  /* entries carry types */
     bool revision_0;
     bool has_journal;    /* in a file of its own */
     bool needs_recovery; /* the journal is to be replayed */
-    bool two_supers;     /* copies of the superblock: in these groups only */
+    bool two_supers;     /* copies of the superblock are in super_groups only */
     u32 super_groups[2]; /* 0: none */
     u32 strange;         /* compatible features that are not known */
     u32 block_bytes, block_shift;
@@ -71,12 +71,12 @@ struct fs {
     /* lock */
     struct sleeplock lock; /* the allocator */
     struct ext2_group **group_pages;
-    u64 free_blocks, free_inodes; /* sums over the groups; and what is free */
-                                  /* when the transaction is on the disk */
+    u64 free_blocks, free_inodes; /* sums over the groups, and blocks that */
+                                  /* the transaction will have freed */
     u32 ro_compat;
-    u32 generation;               /* of the next inode made */
-    struct ext2_intent intent;    /* the superblock's; magic 0: none */
-    bool intent_on_disk;          /* there may be one, perhaps this */
+    u32 generation;            /* of the next inode made */
+    struct ext2_intent intent; /* the superblock's; magic 0: it has none */
+    bool intent_on_disk; /* the disk may have a record, perhaps this one */
     struct sleeplock intent_lock; /* one process writes it at a time */
     struct journal journal; /* open: metadata goes into its transactions */
     struct sleeplock follow_lock; /* one process opens or closes it at a time */
@@ -95,8 +95,8 @@ extern struct spinlock icache_lock;
 extern struct sleeplock tree_lock; /* shape of the tree: rename, rmdir */
 extern bool far_indirect; /* indirect=far: where files grow; set at boot */
 
-/* How a time is stored: in seconds since 1970, of 32 bits without a sign, so up
- * to February 2106. A clock past it stores that last second. */
+/* Return the time as it is stored: in seconds since 1970, of 32 bits without a
+ * sign, so up to February 2106. A clock past that stores its last second. */
 static inline u32 now_s(void)
 {
     return MIN(clock_wall_ns() / NS_PER_S, UINT32_MAX);

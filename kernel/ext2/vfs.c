@@ -3,9 +3,10 @@
  * for a file system that is elsewhere (fs_operations): attributes, links, the
  * open and close of files, and names in directories.
  *
- * - Elsewhere in this room it is one line that asks: where an inode is loaded,
- *   written or forgotten (inode.c), where a name is looked up or changed, at
- *   truncate and getdents, and in mounting (super.c) and the order policy.
+ * - Elsewhere in this room one line asks which kind it is: where an inode is
+ *   loaded, written or forgotten (inode.c), where a name is looked up or
+ *   changed, at truncate and getdents, and in mounting (super.c) and the order
+ *   policy.
  * - A call that neither kind allows is refused here, before it is passed on.
  */
 #include "kernel/ext2/internal.h"

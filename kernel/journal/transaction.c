@@ -20,8 +20,8 @@
  *   then its bit in the bitmap stays set. Else new data might be written over a
  *   file that a power cut brings back. If the log has a copy of the block, the
  *   block is revoked: else recovery might write the copy over new data.
- * - No block is in a transaction twice, or both in it and revoked by it,
- * because a freed block is given out only after the transaction.
+ * - No block is in a transaction twice, or both in it and revoked by it: a
+ *   freed block is given out only after the transaction.
  * - One commit at a time. A process that asks for one meanwhile shares it:
  *   operations that have ended by then are in it.
  * - Processes that fsync again and again shall share commits: else those that

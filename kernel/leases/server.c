@@ -6,8 +6,8 @@
  *   again each AGAIN_NS, until they have vacated or their leases are over. At
  *   most half of the processes wait; else the client is to ask again.
  * - A call of NFS itself has a lease for its moment (guard): a WRITE of a
- * client without a write lease evicts the others first. So clients that mount
- * with `nfs` are consistent, too, and a late WRITE never changes a block that
+ *   client without a write lease evicts the others first. So clients that mount
+ *   with `nfs` are consistent, too, and a late WRITE never changes a block that
  *   another client has cached under a lease. Programs of the server itself are
  *   not guarded.
  * - A version grows when a client gets a write lease, and with each change that

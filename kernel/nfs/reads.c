@@ -5,7 +5,7 @@
  * - A client does not say when it opens and closes a file. So the server
  *   remembers the FILES files that were read last.
  * - reads_begin takes a file's row out of the table, and reads_end puts it
- * back. In between it belongs to the process that has locked the inode.
+ *   back. In between it belongs to the process that has locked the inode.
  */
 #include "kernel/nfs/internal.h"
 

@@ -14,11 +14,11 @@
 /* A buffer as a policy sees it. */
 struct block {
     u32 disk;
-    bool held_back; /* dirty, and WRITE_HELD_BACK */
+    bool held_back; /* dirty, and the write policy holds it back */
     bool meta;      /* last written as metadata of the file system, not data */
-    bool first;     /* in insert: now used, after an insert without a use */
+    bool first;     /* in insert: its first use, after an insert without one */
     u64 blkno;
-    u64 owner;      /* equal for blocks of one file; 0: of none */
+    u64 owner;      /* equal for blocks of one file; 0: of no file */
     u64 dirtied_ns; /* when it became dirty; 0: clean */
     u64 used;       /* grows from block to block with each use by a process */
     /* The replace policy's: link or node from insert to remove; word until the
@@ -35,7 +35,7 @@ struct block {
 
 /* The cache now, and counts since power-on. */
 struct cache_state {
-    u64 buffers, writing, dirty, held_back; /* now; the last are dirty, too */
+    u64 buffers, writing, dirty, held_back; /* now; the last is part of dirty */
     u64 dirtied, written, hits, misses;
 };
 
@@ -43,7 +43,7 @@ struct cache_state {
 struct disk_state {
     bool modelled; /* by a drive model, so queue_approach knows */
     u64 queued_reads, queued_writes, in_flight;
-    u64 queued_ns; /* the number queued, summed over time since power-on */
+    u64 queued_ns; /* queue length times ns, summed since power-on */
 };
 
 /* Fill in the state of the cache. All of these may be called in any hook except

@@ -19,7 +19,7 @@ enum order_mode {
 struct order_info {
     u32 disk;
     u64 blkno;
-    u64 owner;          /* of its blocks (struct block); 0: of several */
+    u64 owner;          /* of the block (struct block); 0: several files */
     u64 dirty, buffers; /* blocks dirty now; buffers in the cache */
     u64 now_ns;
 };
@@ -29,9 +29,10 @@ struct order_hooks {
     /* (required) Decide what to do with the block. An fsync or a sync writes
      * what is delayed, whatever the answer. */
     enum order_mode (*decide)(const struct order_info *);
-    /* (optional) The policy uses journals: each answer must be ORDER_LOGGED,
-     * and without this hook none may. Returns how long after its first change a
-     * transaction is committed, in ns. All other metadata is logged, too. */
+    /* (optional) Return how long after its first change a transaction is
+     * committed, in ns. A policy with this hook uses journals: all its answers
+     * must be ORDER_LOGGED, and all other metadata is logged, too. A policy
+     * without this hook may not answer ORDER_LOGGED. */
     u64 (*commit_after_ns)(void);
 };
 

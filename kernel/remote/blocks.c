@@ -8,7 +8,7 @@
  *   means: the server has the data and may still lose them, and the disk may
  *   have another command in the meantime. Once no WRITE is in an earlier state,
  *   or ASIDE commands are aside, all commands that are aside are committed,
- * file by file. A command whose verifier differs from the COMMIT's is carried
+ *   file by file. A command whose verifier differs from the COMMIT's is carried
  *   again.
  * - Only bytes of the file are written: up to its size, as this client has it.
  * - A block that the server does not have, as it is behind the end there, is

@@ -4,7 +4,7 @@
  *
  * - A close, like fsync, writes the dirty blocks and waits until the server has
  *   them on its disk. An open does so, too, and then asks for the attributes.
- * If another client has changed the file, its blocks are dropped
+ *   If another client has changed the file, its blocks are dropped
  *   (attributes.c).
  */
 #include "kernel/remote/internal.h"

@@ -3,7 +3,7 @@
  *
  * - The client answers soon: the recall is done, or the client is at work. In
  *   the second case the server calls again. So a client that takes long to
- * write its blocks differs from a client that has died.
+ *   write its blocks differs from a client that has died.
  */
 #include "kernel/spritely/server.h"
 

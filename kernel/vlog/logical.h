@@ -25,9 +25,9 @@
  * - The pieces find each other, wherever they are: log.c tells how.
  * - A disk may also have *summaries*, if it writes many blocks at a time to
  *   slots that follow one another. Those blocks may belong to as many pieces.
- *   A summary is one sector that tells of all of them. It is valid
- *   until the pieces have been written, too. They are written when all
- * summaries are in use.
+ *   A summary is one sector that tells of all of them. It is valid until the
+ *   pieces have been written, too. They are written when all summaries are in
+ *   use.
  *
  * This room owns the map and the set of free slots, and their format on the
  * disk. It chooses no slot: its caller does, by a policy, and learns if the
