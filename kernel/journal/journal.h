@@ -34,7 +34,7 @@ struct recovered {
  */
 int journal_recover(const struct log *, bool drop, struct recovered *);
 
-/* Read the first bytes of a log's block. 0 or -EIO. */
+/* Read the first bytes of a log's block. Return 0 or -EIO. */
 int journal_read(const struct log *, u32 at, void *to, u32 bytes);
 
 /* Check a log's superblock; writes: the log is to be written, too. 0, -EIO or
@@ -50,9 +50,9 @@ int journal_write_super(const struct log *, struct journal_super *, u32 start,
 /* The ring of a log that is written. One process at a time appends. */
 struct ring {
     const struct log *log;
-    u32 first, blocks; /* it is [first, blocks) of the log */
-    u32 head, free;    /* the next transaction's place; blocks that are free */
-    u32 sequence;      /* the next transaction's */
+    u32 first, blocks; /* the ring is [first, blocks) of the log */
+    u32 head, free;    /* where the next transaction begins; free blocks */
+    u32 sequence;      /* number of the next transaction */
 };
 
 /* A block of the file system as it is to be logged. */
@@ -94,7 +94,7 @@ struct freed_page;
 struct journal {
     struct log log;
     struct journal_user user;
-    struct journal_super super; /* as on the disk */
+    struct journal_super super; /* as it is on the disk */
     u64 most;                   /* blocks that a transaction may pin */
     /* lock */
     struct spinlock lock;
@@ -106,9 +106,11 @@ struct journal {
     u64 running;     /* number of the running transaction */
     u64 begun_ns;    /* its first change; 0: there is none */
     /* processes that ask for commits, and how long these take */
-    u64 asked, again;      /* for this commit; of them, for the last one, too */
-    u64 before, expected;  /* asked for the last one; are expected to ask */
-    u64 took_ns, last[64]; /* a commit, on average; asked for, by pid % 64 */
+    u64 asked, again;     /* processes that asked for this commit; those of
+                             them that asked for the last one, too */
+    u64 before, expected; /* asked for the last one; expected to ask for this */
+    u64 took_ns, last[64]; /* mean time of a commit; commit asked for last, by
+                              pid % 64 */
     /* for processes inside, or for the one that has closed the gate */
     struct spinlock freed_lock;
     struct freed_page *freed; /* freed_lock */

@@ -36,7 +36,7 @@ struct proc {
     struct list link; /* run queue, sleep queue or free list */
     const void *chan; /* sleeps on this */
     bool woken, timed_out;
-    bool interruptible; /* asleep so that kill ends it (sleep_until) */
+    bool interruptible; /* a kill ends its sleep (sleep_until) */
     bool killed;
     int exit_status;
     u32 pid, pgrp;
@@ -45,23 +45,23 @@ struct proc {
     u64 switched_ns; /* since when the current kind of time runs */
     u64 user_ns, system_ns, child_user_ns, child_system_ns;
 
-    struct list wait; /* in a wait queue; its lock */
+    struct list wait; /* in a wait queue, under that queue's lock */
 
     /* private to the process */
     char name[PROC_NAME_BYTES];
     struct context context;
     struct trapframe *trapframe; /* at the top of the kernel stack */
-    u32 stack_pages;             /* of the kernel stack, mapped so far */
+    u32 stack_pages;             /* pages of the kernel stack mapped so far */
     u64 *pagetable;              /* root; NULL for a kernel thread */
     u64 brk;                     /* end of the heap */
-    u64 heap;                    /* where it began */
+    u64 heap;                    /* start of the heap */
     struct inode *cwd;           /* referenced; NULL for a kernel thread */
     struct file *fds[MAX_FDS];
     u32 calls_since_transfer; /* 0: none yet (trap.c) */
     u32 buffers_held;         /* bio's: buffers this process has busy */
-    u32 operations;           /* the journal's: begun, one in the other */
-    bool is_thread;           /* a kernel thread, or was one: process 1 */
-    void (*start)(void *);    /* where it begins; does not return */
+    u32 operations; /* the journal's: operations begun, one in the other */
+    bool is_thread; /* a kernel thread, or was one: process 1 */
+    void (*start)(void *); /* its first function, which does not return */
     void *start_arg;
 };
 

@@ -11,12 +11,12 @@
 #include "kernel/remote/consistency.h"
 #include "kernel/remote/remote.h"
 
-#define FILES      4096 /* known at a time; number 0 is none */
+#define FILES      4096 /* known at a time; no file has number 0 */
 #define FILE_PAGES 512
 #define BUCKETS    64
 #define CARRIERS   4  /* calls for blocks at a time: biod processes of 4.3BSD */
 #define ASIDE      64 /* WRITE calls that wait for a COMMIT, at most */
-#define CHANGES    8  /* of files, known out of their order */
+#define CHANGES    8  /* kept until the ones before them come */
 
 /* ---- call.c ---- */
 
@@ -42,11 +42,11 @@ void call_give(struct call *);
 OWNER(call, struct call, call_give)
 void call_begin(struct call *, u32 program, u32 version, u32 procedure);
 
-void call_renew(struct call *); /* the same as another call */
+void call_renew(struct call *); /* give it another xid */
 
-/* Send it until a reply comes, at most `tries` times (0: any number). 0, -EINTR
- * or -ETIMEDOUT; -ENODEV: the server has no such program or procedure; -ESTALE:
- * it has been given up. */
+/* Send a call until a reply comes, at most `tries` times (0: without limit).
+ * Return 0, -EINTR or -ETIMEDOUT; -ENODEV: the server has no such program or
+ * procedure; -ESTALE: the server has been given up. */
 int call_send(struct call *, struct server *, u32 port, u32 tries);
 
 /* ---- files.c ---- */
@@ -77,34 +77,34 @@ struct file {
     u32 handle_bytes; /* 0: free */
     u8 handle[HANDLE_MOST];
     u64 cookies;                  /* a directory's verifier of cookies */
-    struct inode *ip;             /* in memory; NULL: not */
-    u64 owner;                    /* of its blocks, for flushes */
-    u64 size;                     /* while it is not: of the inode */
-    struct attributes attributes; /* the last from the server, */
-    bool fresh;                   /* which the inode does not have yet */
-    bool sure;                    /* `known` is known: */
-    struct stamp known;           /* the state that the blocks are of */
+    struct inode *ip;             /* NULL: it is not in memory */
+    u64 owner;                    /* of the file's blocks, for flushes */
+    u64 size;                     /* the inode's, while it is not in memory */
+    struct attributes attributes; /* the server's last ... */
+    bool fresh;                   /* ... which the inode does not have yet */
+    bool sure;                    /* `known` is set ... */
+    struct stamp known;           /* ... to the version of the blocks */
     bool written;                 /* blocks may be dirty */
     bool gone;                    /* its last name was removed here */
-    u64 changed;                  /* here: m->changes at that time */
-    int error;                    /* the last of a READ, WRITE or COMMIT */
-    int lost;                     /* dirty blocks: the next fsync says so */
-    bool past;                    /* nothing is cached: bytes go past it */
-    u32 opens;                    /* here, and other uses that keep it */
-    char hidden[32];              /* its hidden name, if it has one */
-    struct file *hidden_in;       /* ... and its directory */
-    struct {                      /* for kernel/spritely, kernel/leases */
-        struct list due;          /* a recall or an eviction waits */
-        u32 opens[2];             /* for reading; for writing too */
-        u64 version;              /* of the blocks; 0: none is cached */
-        u32 era;                  /* in which it was opened last */
-        u64 recalled;             /* the last recall's stamp */
-        bool calling;             /* a process asks the server about it */
-        bool working;             /* it is being recalled */
-        bool invalidate;          /* ... and then nothing is cached */
-        bool unclosed;            /* the server does not know of a close */
-        u32 lease;                /* which is held, */
-        u64 until_ns;             /* ... and until when */
+    u64 changed;                  /* m->changes at the last change made here */
+    int error;              /* of the last READ, WRITE or COMMIT that failed */
+    int lost;               /* error of dirty blocks lost, for the next fsync */
+    bool past;              /* nothing is cached: bytes go past the cache */
+    u32 opens;              /* opens here, and other uses that keep the row */
+    char hidden[32];        /* its hidden name, if it has one */
+    struct file *hidden_in; /* ... and its directory */
+    struct {                /* for kernel/spritely, kernel/leases */
+        struct list due;    /* a recall or an eviction waits */
+        u32 opens[2];       /* for reading; for writing too */
+        u64 version;        /* of the cached blocks; 0: there are none */
+        u32 era;            /* the mount's era at the last open */
+        u64 recalled;       /* the last recall's stamp */
+        bool calling;       /* a process asks the server about it */
+        bool working;       /* it is being recalled */
+        bool invalidate;    /* ... and all its blocks are dropped */
+        bool unclosed;      /* the server does not know of a close */
+        u32 lease;          /* the one that is held ... */
+        u64 until_ns;       /* ... and until when */
     } own;
 };
 

@@ -38,18 +38,18 @@ void map_commit(struct logical *, const struct log_sector *);
 
 /* The contents of a slot that are on their way to another slot. */
 struct move {
-    struct io io;   /* writes it, if it is a block */
+    struct io io;   /* the block's write; a piece of the map has none */
     u32 owner;      /* as logical_owner has it */
     bool overtaken; /* the block has been written since */
 };
 
 struct cleaning {
-    bool urgent;        /* before what is queued; else only if nothing is */
+    bool urgent;        /* goes before queued requests; else only if none are */
     bool failed;        /* a slot could not be read: nothing is cleaned now */
-    bool reading;       /* the run */
-    u32 nmoves, next;   /* none: nothing is cleaned; the next to be written */
+    bool reading;       /* the run's slots are being read */
+    u32 nmoves, next;   /* 0: nothing is cleaned; the next to be written */
     u64 again_ns;       /* when to ask the policy again */
-    struct timer timer; /* for then */
+    struct timer timer; /* fires then */
     struct io read;
     struct move move[CLEAN_SLOTS]; /* blocks first */
     u8 data[CLEAN_SECTORS * SECTOR_BYTES];
@@ -61,9 +61,9 @@ struct vlog {
     struct io sector;   /* writes map.sector */
     bool under_way;     /* it is being written */
     bool in_drive;      /* the drive keeps the log; set once, at boot */
-    bool closed;        /* the tail is written: nothing else may be */
-    struct io *written; /* data on the disk that no sector has yet */
-    struct io *told;    /* data that the sector under way has */
+    bool closed;        /* no write but the tail's may begin */
+    struct io *written; /* ended writes that no sector tells of yet */
+    struct io *told;    /* writes that the sector under way tells of */
     struct cleaning clean;
 };
 
@@ -73,8 +73,8 @@ static inline struct vlog *vlog_of(const struct disk *d)
     return d->mapping;
 }
 
-/* When the log's next write begins: if the drive makes that itself, at once
- * when it has done what was before, though the kernel learns of that later. */
+/* Return when the log's next write begins: if the drive makes it itself, at
+ * once after its last command, though the kernel learns of that later. */
 static inline u64 vlog_next_ns(const struct disk *d, u64 now_ns)
 {
     return vlog_of(d)->in_drive ? d->drive.free_ns : now_ns;

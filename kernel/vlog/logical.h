@@ -99,14 +99,14 @@ struct log_piece {
 
 struct logical {
     u64 id;
-    u32 nblocks, nslots; /* slots: with slot 0 */
-    u32 nmap, npieces;   /* the pieces of the map, and with the summaries */
+    u32 nblocks, nslots; /* nslots counts slot 0, too */
+    u32 nmap, npieces;   /* pieces of the map; with the summaries */
     u32 nsummarized;     /* summaries used since no piece was owed */
     u32 nfree;
     u32 root;   /* the piece written last, or NO_PIECE */
     u64 seq;    /* the last number given to a sector */
-    u32 *map;   /* the place of each block; 0: never written, so it is zeros;
-                   then what the summaries say */
+    u32 *map;   /* the slot of each block; 0: never written, so it is zeros;
+                   behind these, the entries of the summaries */
     u32 *owner; /* what each slot holds that counts (logical_owner) */
     u64 *used;  /* a bit for each slot */
     struct log_piece *pieces;
@@ -118,15 +118,16 @@ struct logical {
  * its label and no tail, and whatever it has put into the blocks. */
 void logical_size(struct logical *, u32 nslots, u32 nsummaries);
 
-/* Take the sizes from a label. NULL, or why it is none. */
+/* Take the sizes from a label. Return NULL, or why it is no label. */
 const char *logical_open(struct logical *, const struct log_sector *label);
 
-/* How many bytes map, used and pieces need. Put them into such a memory, all
- * zero: a log in which no block was ever written. */
+/* logical_bytes: return how many bytes map, used and pieces need.
+ * logical_start: put them into a memory of that size, all zero: a log in which
+ * no block was ever written. */
 u64 logical_bytes(const struct logical *);
 void logical_start(struct logical *, void *memory);
 
-/* Read a sector, 512 bytes. 0 or -EIO. */
+/* Read a sector, 512 bytes. Return 0 or -EIO. */
 typedef int sector_read(void *arg, u64 sector, void *to);
 
 /* After logical_open and logical_start: find the map on the disk. NULL, or why
