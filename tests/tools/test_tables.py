@@ -309,6 +309,8 @@ PADDED = {
     "grade/labs/delayed-write/tests/which.py": "bytes of a file",
     "sluice/wasm/loads.py": "bytes of a disk",
     "sluice/crash/oracle.py": "bytes of a file",
+    "sluice/crash/log_faults.py": "bytes of a block",
+    "sluice/crash/replayed_disk.py": "bytes of a disk",
     "sluice/network/consoles.py": "digits of a time, before a line that comes while a run goes on",
     "tools/search/path_story.py": "the numbers of steps, each before a sentence",
     "sluice/crash/story.py": "the numbers of events, each before a sentence",

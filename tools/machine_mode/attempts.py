@@ -166,7 +166,7 @@ def list_representatives() -> list[Call]:
 def list_probes() -> list[Call]:
     """Return loads, stores and jumps at the ends of all regions, and next to them."""
 
-    def at_places(deed: int, places: list[int], value: int = 0) -> list[Call]:
+    def call_each(deed: int, places: list[int], value: int = 0) -> list[Call]:
         """Return a load, store or jump for each place. value: the byte that is stored."""
         return [Call(deed, (kernel_address(at), value, 0, 0)) for at in places]
 
@@ -175,11 +175,11 @@ def list_probes() -> list[Call]:
         memory += [first - 1, first, end - 1, end]
     devices = [CLOCK[0], CLOCK[-2], FW_CFG[0], FW_CFG[8], FW_CFG[-2]]
     return [
-        *at_places(STORE, memory, 0x5A),
-        *at_places(LOAD, [*memory, CONSTANTS_END]),
-        *at_places(LOAD, devices),
-        *at_places(STORE, devices),
-        *at_places(JUMP, devices),
+        *call_each(STORE, memory, 0x5A),
+        *call_each(LOAD, [*memory, CONSTANTS_END]),
+        *call_each(LOAD, devices),
+        *call_each(STORE, devices),
+        *call_each(JUMP, devices),
     ]
 
 
