@@ -30,7 +30,7 @@
     .service_ns = 20000,            /* chosen */                        \
     .bus_ns = 1707,                 /* chosen: Serial ATA, 300 MB/s */  \
     .write_hit_ns = {20000, 20000}, /* a flush; chosen: as a command */ \
-    .depth = 1, /* chosen: as drives without native command queueing */ \
+    .depth = 1, /* chosen: no native command queueing */                \
     .flash = &(figures)
 // clang-format on
 

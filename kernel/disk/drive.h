@@ -23,7 +23,7 @@
 /* The time of a seek over d cylinders: by the table, as far as that goes; then
  * a + b sqrt(d) below the knee, and c + e d from the knee on. */
 struct seek_curve {
-    const struct seek_point *table; /* rising, ends with 0 cyls; or NULL */
+    const struct seek_point *table; /* by rising cyls, up to 0 cyls; or NULL */
     u32 knee_cyls;
     u32 a_ns, b_ns, c_ns, e_ns;
 };

@@ -37,7 +37,7 @@ struct inode {
     bool named; /* it got a new name since the last fsync */
     u16 mode, nlink;
     u32 rdev;       /* of a device */
-    u32 generation; /* or, if it is elsewhere, its number there */
+    u32 generation; /* of a file on another machine: its number there */
     u64 size;       /* bytes */
     u32 sectors;    /* 512-byte units in use */
     u32 atime_s, mtime_s, ctime_s;

@@ -164,7 +164,7 @@ int fs_allow_size(struct fs *, u64 bytes);
  * write that there is none. 0 or -EIO. */
 int fs_intend(struct fs *, const struct ext2_intent *);
 struct inode *root_inode(void);
-/* Write that the journal is empty; failed: and that damage was found. */
+/* Write that the journal is empty. failed: and that damage was found. */
 int super_recovered(struct fs *, bool failed);
 /* Call fn for every mount; the first error, when all have been called. */
 int each_mount(int (*fn)(struct fs *));

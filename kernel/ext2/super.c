@@ -374,8 +374,9 @@ int super_needs_recovery(struct fs *fs, bool needs)
     return bwrite_stable(b) ?: disk_order(fs->disk);
 }
 
-/* The journal is replayed: clear needs_recovery once the blocks are at home.
- * failed: the log says that the file system has errors. */
+/* Write that the journal is empty, as its blocks are at home: clear
+ * needs_recovery, and wait until all is on the disk. failed: the log says that
+ * the file system has errors, so write this, too. */
 int super_recovered(struct fs *fs, bool failed)
 {
     struct ext2_super *sb;

@@ -18,8 +18,9 @@ bool counter_is_virtual(void); /* lab mode: it counts instructions */
 /* Return when the counter was 0, in ns since 1970. */
 u64 counter_boot_wall_ns(void);
 
-/* Set when this hart's interrupt comes: at that time, or not at all. Where time
- * is charged it comes at counter_ring, as a software interrupt. */
+/* The interrupt of this hart's clock. counter_alarm sets the timer, which
+ * raises it at that time. Where time is charged, counter_ring raises it at
+ * once, as a software interrupt. counter_quiet takes it back. */
 void counter_alarm(u64 when_ns);
 void counter_ring(void);
 void counter_quiet(void);

@@ -119,7 +119,8 @@ def make_curves(request: CurveRequest, trace: Trace, sizes: list[int]) -> Curves
     every = curve_sizes(sizes, trace.known.blocks)
     found = {}
     if sample:
-        most = min(sample.most, trace.known.blocks)  # so many have room in memory
+        # The sampler takes memory for `most` blocks at once; the trace has no more than this.
+        most = min(sample.most, trace.known.blocks)
         found[SAMPLED] = run_curve(trace.path, every, warmup, replace(sample, most=most))
         expect_sampled(request.sample, found[SAMPLED], trace.known.blocks)
     if request.exact or not sample:

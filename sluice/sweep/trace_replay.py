@@ -251,7 +251,8 @@ def path_of(request: ReplayRequest) -> Path:
 
 
 def settle(request: ReplayRequest) -> ReplayRequest:
-    """Return the request with defaults for options that were not given, and a plain scale.
+    """Return the request with defaults for options that were not given, and with its scale written
+    as a plain number: 0.001 for 1e-3.
 
     Raises BadTraceFile and BadSweep for impossible options.
     """
@@ -262,7 +263,7 @@ def settle(request: ReplayRequest) -> ReplayRequest:
     if not NUMBER.fullmatch(request.scale) or not 0 < float(request.scale) < math.inf:
         raise BadSweep(f"--scale={request.scale}: must be a number above 0, as 2, 0.5 or 1e-3")
     expect_count(request.count)
-    drive_bytes(request.drive)
+    drive_bytes(request.drive)  # raises if there is no such drive
     if not path.exists():
         raise BadTraceFile(f"{request.trace}: there is no such file")
     scale = repr(float(request.scale)).removesuffix(".0")

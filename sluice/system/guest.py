@@ -126,24 +126,27 @@ class Guest(Closing):
         console: bool = False,
     ) -> None:
         """Make the file. The parts that the disks need lie behind the machine's own memory, one
-        after the other: the console's text, the table of disks, the log of moves, the images."""
+        after the other: the console's text, the table of disks, the log of moves, the images, and
+        a page in which a new QEMU puts the device tree."""
         self.memory, self.images, self.moves_kept = memory, images, log if images else 0
-        self.size = parse_size(memory)
+        end = parse_size(memory)  # of the parts so far
         self.places: list[tuple[int, int]] = []  # of each disk: offset and size
-        self.saved = not images
+        self.saved = not images  # whether the disks' images have what the machine wrote
         self.console = 0  # where the text is; 0: not in the memory
         if images:
-            self.table = max(LEAST, round_to_pages(self.size))
+            end = max(LEAST, round_to_pages(end))
             if console:
-                self.console, self.table = self.table, self.table + PAGE
+                self.console = end
+                end += PAGE
+            self.table = end
             self.log = self.table + PAGE
-            self.size = self.log + round_to_pages(log * MOVE.size)
+            end = self.log + round_to_pages(log * MOVE.size)
         for image in images:
             size = image.stat().st_size
-            self.places.append((self.size, size))
-            self.size += round_to_pages(size)
-        self.end = self.size  # of the disks
-        self.size += TREE if images else 0
+            self.places.append((end, size))
+            end += round_to_pages(size)
+        self.end = end  # of the disks
+        self.size = end + (TREE if images else 0)
         if kept:
             self.file = os.open(kept, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
         else:

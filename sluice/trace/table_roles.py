@@ -60,7 +60,8 @@ DATES = (  # a time of the years 2000 to 2100, by what it is counted in since 19
     ("100ns", 125_911_584 * 10**9, 157_469_184 * 10**9),
     ("ns", 946_684_800 * 10**9, 4_102_444_800 * 10**9),
 )
-FILETIME = next(row for row in DATES if row[0] == "100ns")
+# The unit of Windows' file times, which count from 1601, and the first of 2000.
+FILETIME_UNIT, FILETIME_2000, _ = next(row for row in DATES if row[0] == "100ns")
 FROM_1601 = 116_444_736 * 10**9  # to 1970, in 100 ns
 
 
@@ -183,8 +184,8 @@ def parse_time(word: str, unit: Unit) -> int:
     if not unit.ps:
         return parse_date(word)
     number = parse_number(word, "the time")
-    if unit.name == FILETIME[0] and number >= FILETIME[1]:
-        number -= FROM_1601  # less is left of a date, and it fits 64 bits in ns
+    if unit.name == FILETIME_UNIT and number >= FILETIME_2000:
+        number -= FROM_1601  # counted from 1970, a date in ns fits 64 bits
     return int(number * unit.ps / 1000)
 
 

@@ -309,8 +309,9 @@ static struct drive_model other;
 #define WITH(...) \
     (other = toy, (void)(__VA_ARGS__), drive_start(&drive, &other))
 
-/* Sectors 1 to 4 pass from 100 to 500 us. At 75 % the bus, here of 50 us a
- * sector, begins with the third, at 400 us. */
+/* Sectors 1 to 4 pass from 100 to 500 us; the bus takes 50 us for each. At 75 %
+ * it begins when the third has passed, at 400 us, and at 100 % after the last.
+ * At 1 % it begins early, but it gets the last sector only at 500 us. */
 TEST(the_bus_of_a_read_starts_when_the_buffer_has_the_marks_share)
 {
     WITH(other.read_mark_percent = 75);

@@ -276,7 +276,8 @@ def test_each_feature_is_handled_or_refused_by_its_name(
     image = make(
         tmp_path / "image", "-O", words, "-d", str(folder), *FIVE_GROUPS, size="9M", block=4096
     )
-    command("e2fsck", "-fp", image, check=1)  # the quota of mke2fs 1.47.0 leaves out the folder
+    if "quota" in features:  # that of mke2fs 1.47.0 leaves out the folder
+        command("e2fsck", "-fp", image, check=1)  # with mmp it waits for 11 s
     before = image.read_bytes()
     script = f"mkdir /d\nwrite /d/f 600000 3\nverify /d/f 0 600000 3\nget /old {tmp_path / 'old'}\n"
     out = tool(image, script=script)

@@ -115,8 +115,8 @@ def test_a_killed_commands_snapshot_is_removed_by_the_next_and_no_other_is(small
 def test_no_other_command_meets_a_snapshot_that_is_half_gone(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever removes what is abandoned has the lock of all snapshots. The process that removes one
-    also has it."""
+    """A process holds the lock of all snapshots while it removes abandoned ones, and also while it
+    removes its own."""
     removed, remove = [], shutil.rmtree
 
     def look(folder: Path, **how: object) -> None:

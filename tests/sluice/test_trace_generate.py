@@ -36,8 +36,8 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
 
 
 def lru_hits(requests: np.ndarray, most: int) -> float:
-    """Return the share of requests that hit in an LRU cache of `most` bytes. An object is
-    everything that begins at one byte."""
+    """Return the share of requests that hit in an LRU cache of `most` bytes. All requests that
+    begin at the same place are for one object."""
     kept: OrderedDict[int, int] = OrderedDict()
     used = hits = 0
     for place, size in zip(requests["offset"].tolist(), requests["bytes"].tolist(), strict=True):

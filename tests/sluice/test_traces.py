@@ -305,7 +305,7 @@ OF_DRIVE = ("issued", "completed")
 def root_events(events: list[trace.Event], of_drive: bool) -> list[trace.Event]:
     """Return the events about the root disk: its drive's, or those of processes and the cache.
 
-    Which process made a request is no decision of the kernel's: pid is 0.
+    The pid is 0 in all, because the kernel does not decide which process makes a request.
     """
     about = [e for e in events if e.disk == 0 and e.name not in ("named", "counted")]
     return [e._replace(pid=0) for e in about if (e.name in OF_DRIVE) == of_drive]

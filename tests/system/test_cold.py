@@ -149,8 +149,8 @@ def mean_ms(result: Result) -> float:
 
 
 def test_a_commands_way_is_part_of_its_service_but_not_of_the_one_before(run_script):
-    """A command that finds the drive idle takes longer by the whole way. If four commands are in
-    the drive, the way of the next one passes while the drive still serves the one before."""
+    """A command that finds the drive idle takes longer by the whole time of its way to the drive.
+    If the drive has four commands, the next one travels while it serves the one before."""
 
     def read(words: str, args: str) -> float:
         rc = f"iogen rw=randread bs=4k filename=/dev/disk0 nr=40 {words}"

@@ -24,7 +24,7 @@ def reader(bench: Workbench, name: str, tail: bool = True, drive: str = DRIVE) -
 
 
 def start(run: Run) -> Iterator[Command]:
-    """Return an iterator over the reads of a log's start: until the tail is cleared."""
+    """Iterate over the reads with which the kernel opens a log, until its tail is clear."""
     commands = run.commands
     return takewhile(lambda c: c.kind is log_disk.Kind.RAW and not c.write, commands)
 

@@ -7,7 +7,7 @@
  * - The scheduler `told` notes each call (told.h): "queued R100" is a read at
  *   sector 100 that was queued, "next R1 W0 O0" a question when one read is
  *   queued and no write and no candidate (O), "leaves R100" a request that
- * goes, "again ..." the question when to ask next. told.next is its answer;
+ *   goes, "again ..." the question when to ask next. told.next is its answer;
  * without one it takes the oldest. check_notes expects the notes.
  * - check_commands("R0:98+8=3") expects what the disks got: a read of 8 sectors
  *   from 98 on, merged of 3 requests.
@@ -351,6 +351,10 @@ TEST(the_kernel_can_answer_a_faulty_schedulers_question_and_leave_it_in_use)
     check_counters("policy.", "faults 2");
 }
 
+/* The scheduler chooses no request, although none is in flight, and with
+ * faults=answer the kernel answers instead. An event in the trace is its name,
+ * its disk, a sector, and two words whose sense depends on its name: of a
+ * fault, its kind is the last. */
 TEST(each_fault_is_traced_with_what_it_was_about_and_its_kind)
 {
     boot_slow("sched=told faults=answer trace_k=1");

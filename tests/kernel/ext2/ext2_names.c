@@ -7,7 +7,8 @@
  *   and checks the image; rig_keep and rig_restore keep it and go back to it.
  * - A tree, from rig_look, is a text with a line for each path.
  * - `family` makes files, directories, and links: loop leads to itself,
- *   dangling nowhere, tof to the file f, tolink to tof, tod to the directory d.
+ *   dangling nowhere, tof to the file f, tolink to tof, tod to the directory d,
+ *   and in d, up to f.
  */
 #include <stddef.h>
 
@@ -220,7 +221,8 @@ TEST(a_path_has_many_spellings)
 }
 
 /* To create a file at a symbolic link makes or opens the file to which it
- * leads. To remove it removes the link alone. */
+ * leads, and to create a directory that is there opens it. To remove a link
+ * removes the link alone. */
 TEST(links_are_created_through)
 {
     rig_make(NULL);

@@ -199,7 +199,7 @@ static const struct example {
     /* 128 KB are 16 blocks: one block is more than 1/32 of them, so the first
      * window is of twice what is asked for. */
     {"ondemand_moves_its_window_when_the_mark_is_reached", "ondemand",
-     "0 1;" /* window 0 to 1, mark 1 */
+     "0 1;" /* the window is blocks 0 and 1, the mark block 1 */
      "1 2-5; 2 6-13; 3+3; 6 14-29; 7+7; 14 30-45; opened 1; pushed 4"},
     {"ondemand_begins_with_four_times_a_request_that_is_small", "ondemand",
      "set max_kb=1024;" /* 128 blocks */

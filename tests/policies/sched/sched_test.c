@@ -714,8 +714,8 @@ static void submit_waited(u64 sector)
     ex.policy->sched.queued(&queue, r, clock_now_ns);
 }
 
-/* The dirty block of this sector was modified again. If several dirty blocks
- * are of this sector, it is the oldest. */
+/* Note that the dirty block of this sector was modified again: of several
+ * candidates for the sector, the first. */
 static void modify_again(u64 sector)
 {
     u32 i = 0;

@@ -27,7 +27,8 @@ def _cut(bench: Workbench, name: str, before: Run | None) -> Scenario:
 
 @dataclass(frozen=True)
 class Left:
-    """The disk that a run has left. Equal objects have the same bytes, wherever the files are."""
+    """The disk that a run has left behind. Its hash makes two of these equal if their bytes are,
+    wherever the files are."""
 
     disk: Path = field(compare=False)
     sha256: str
@@ -37,6 +38,7 @@ class Left:
 
 
 def _reuse_disk(run: Run, scenario: Scenario) -> Scenario:
+    """Return the scenario on the disk that a run has left."""
     disk = run.folder / "data.after.img"
     return replace(scenario, on_log=Left(disk, sha256(disk.read_bytes()).hexdigest()))
 
