@@ -18,7 +18,7 @@ bool counter_is_virtual(void); /* lab mode: it counts instructions */
 /* Return when the counter was 0, in ns since 1970. */
 u64 counter_boot_wall_ns(void);
 
-/* The interrupt of this hart's clock. counter_alarm sets the timer, which
+/* Raise the interrupt of this hart's clock: counter_alarm sets the timer, which
  * raises it at that time. Where time is charged, counter_ring raises it at
  * once, as a software interrupt. counter_quiet takes it back. */
 void counter_alarm(u64 when_ns);

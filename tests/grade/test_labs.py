@@ -70,7 +70,11 @@ LONGEST = {
     "place": {"track", "cylinder", "arm", "full", "response", "elsewhere"},
     "decluster": {"response"},
 }
-LONGEST_ATTACKS = {("open", "does-nothing"), ("watermark", "always-clean")}
+LONGEST_ATTACKS = {
+    ("journal", "does-nothing"),
+    ("open", "does-nothing"),
+    ("watermark", "always-clean"),
+}
 SKELETON_MOST = 20
 MISTAKES_LEAST = 5
 MEMORY_MB, PROCESSOR_S = 512, 120  # of a grading, at most
