@@ -16,7 +16,7 @@ FAINT = "#654321"  # of axes and grid lines, which are paler than text
 WIDTH, HEIGHT = 600, 260
 BAR = 22  # the height of a bar, and what is between them
 INTERVAL = {"type": "rule", "strokeWidth": 1.5}
-WIDE = 20  # if the largest value is so many times the least one, the axis is logarithmic
+WIDE = 20  # if the largest value is more than 20 times the least one, the axis is logarithmic
 
 
 def chart_rows(kept: dict, body: dict, arms: list[str], metric: str) -> list[dict]:

@@ -281,7 +281,7 @@ def check_policy(file: str, made: Elf, lab: Lab) -> None:
 def row_bytes(section: str) -> int:
     """Return the length of each row that the staff's objects register in that section.
 
-    Without such a row, or if their lengths differ, it is the length of a pointer.
+    If no object registers a row there, or if the rows' lengths differ, it is a pointer's length.
     """
     sizes: set[int] = set()
     for path in sorted((BUILT / "kernel").rglob("*.o")):

@@ -75,7 +75,7 @@ struct drive_model {
     enum ahead ahead;
     bool ahead_if_sequential; /* only if a read goes on from a segment */
     bool write_behind;   /* a write is done when its data are in the cache */
-    bool volatile_cache; /* such a write is lost in a power cut, unless it was
+    bool volatile_cache; /* a power cut loses what the cache has, unless it was
                             flushed */
 
     const struct flash_figures *flash; /* of flash chips; or NULL */

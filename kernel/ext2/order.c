@@ -148,7 +148,7 @@ bool order_delays(struct fs *fs, u64 blkno)
 
 /* ---- journals ---- */
 
-/* Wake the thread that commits, so that it looks again what is due. */
+/* Wake the thread that commits: another commit may be due earlier. */
 static void wake_thread(void)
 {
     HOLD(spin, &order.lock);
@@ -333,7 +333,7 @@ static void rest(u64 until_ns)
                               until_ns == NEVER_NS ? 0 : until_ns);
 }
 
-/* The thread: commit what is due, and sleep until the next is. */
+/* The thread: make the commits that are due, and sleep until the next one. */
 static void commit_thread(void *)
 {
     for (;;) {

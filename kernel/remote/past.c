@@ -45,8 +45,8 @@ static i64 write_once(struct mount *m, struct file *f, struct uio *u)
     return did;
 }
 
-/* Move bytes past the cache, if the file is so. Return 1 if they were moved, 0
- * if they go by the cache, or an error. */
+/* Move the bytes of a file that does not use the cache. Return 1 if they were
+ * moved, 0 if the file uses the cache, or an error. */
 int remote_move(struct inode *ip, struct uio *u)
 {
     struct mount *m = mount_of(ip);

@@ -19,8 +19,8 @@ static u64 least_now(const struct pace *p, u64 early)
     return least;
 }
 
-/* Move what is due in the ticks that have passed to the current tick, and
- * compute how many writes must be done in it. */
+/* Begin the tick of now_ns. Writes that are left of earlier ticks become due in
+ * it; compute how many it must do. */
 void pace_keep(struct pace *p, u64 now_ns, u64 early)
 {
     u64 tick = now_ns / PACE_TICK_NS, left = 0;

@@ -93,8 +93,11 @@ class Reader:
         return self.descriptor(group)[2] * self.block_bytes + index * self.inode_bytes
 
     def _pieces(self, numbers: tuple[int, ...], level: int, left: int, what: str) -> list[bytes]:
-        """Return the data that pointers lead to, block by block, at most `left` blocks; zeros for a
-        hole. level: how many blocks of pointers lie between such a pointer and the data."""
+        """Return the data to which the pointers `numbers` lead, block by block, at most `left`
+        blocks; zeros for a hole.
+
+        level: of the pointers. 0: to data; 1: to blocks of pointers of level 0; and so on.
+        """
         each = (self.block_bytes // 4) ** level  # blocks of data below a pointer
         found: list[bytes] = []
         for number in numbers:

@@ -185,7 +185,7 @@ def parse_time(word: str, unit: Unit) -> int:
         return parse_date(word)
     number = parse_number(word, "the time")
     if unit.name == FILETIME_UNIT and number >= FILETIME_2000:
-        number -= FROM_1601  # counted from 1970, a date in ns fits 64 bits
+        number -= FROM_1601  # in ns, a date since 1970 fits 63 bits; one since 1601 does not
     return int(number * unit.ps / 1000)
 
 

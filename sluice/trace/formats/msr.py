@@ -31,7 +31,7 @@ SOURCE = (
 SEVERAL = True
 HEAD = "Timestamp,Hostname,DiskNumber,Type,Offset,Size"  # of some copies of the files
 TICK_NS = 100
-# From 1601 to 1970: less is left of a time, and it fits 64 bits in ns.
+# From 1601 to 1970. A time since 1970 fits 63 bits in ns; one since 1601 does not.
 EPOCH_TICKS = 11_644_473_600 * 10**7
 WRITES = {"Read": 0, "Write": 1}
 
